@@ -1,0 +1,165 @@
+package throttle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-kafka/sluice/internal/brokermodel"
+	"github.com/sluice-kafka/sluice/internal/modelcheck"
+)
+
+var (
+	stock5 = brokermodel.Rules{}
+	stock1 = brokermodel.Rules{Memory: 1}
+	kip758 = brokermodel.Rules{Window: 1000}
+)
+
+func allLimits(l Limits) [3]Limits { return [3]Limits{l, l, l} }
+
+const nearWrap = 1<<31 - 3
+
+// sound are the instances in which nothing may be found.
+var sound = []setting{
+	{
+		name: "stock, two cuts and an election", batches: 3, records: 1, replicas: 2, rules: stock5,
+		limits: allLimits(Limits{}), faults: budget{cut: 2, elect: 1, reload: 1},
+	},
+	{
+		name: "memory of one, back and forth", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		limits: allLimits(Limits{}), faults: budget{cut: 2, elect: 2},
+	},
+	{
+		name: "refusals and errors after the append", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		limits: allLimits(Limits{Sequences: 2}), faults: budget{cut: 1, elect: 1, refuse: 1, refuseForGood: 1, errorAfter: 1},
+	},
+	{
+		name: "deadlines", batches: 3, records: 1, replicas: 2, rules: stock1,
+		limits: allLimits(Limits{}), faults: budget{cut: 2, elect: 1, refuse: 1, expire: 2},
+	},
+	{
+		name: "kip-758, window differs between leaders", batches: 4, records: 1, replicas: 2, rules: kip758, anchored: true,
+		limits: [3]Limits{{Sequences: 3}, {Sequences: 1}}, faults: budget{cut: 1, elect: 2},
+	},
+	{
+		name: "kip-758, wrap, two records a batch", batches: 3, records: 2, replicas: 2, rules: kip758, anchored: true, base: nearWrap,
+		limits: allLimits(Limits{Sequences: 4}), faults: budget{cut: 2, elect: 1, expire: 1},
+	},
+	{
+		name: "stock, wrap", batches: 3, records: 2, replicas: 2, rules: stock1, anchored: true, base: nearWrap,
+		limits: allLimits(Limits{Batches: 2}), faults: budget{cut: 2, elect: 1, refuseForGood: 1},
+	},
+	{
+		name: "isr changes", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		limits: allLimits(Limits{}), faults: budget{cut: 1, elect: 2, shrink: 1, reload: 1},
+	},
+	{
+		name: "three replicas", batches: 2, records: 1, replicas: 3, rules: stock1, anchored: true,
+		limits: allLimits(Limits{}), faults: budget{cut: 1, elect: 2},
+	},
+	{
+		name: "forgotten while calm", batches: 3, records: 1, replicas: 2, rules: stock5,
+		limits: allLimits(Limits{}), faults: budget{cut: 1, elect: 1, refuse: 1, forget: 1},
+	},
+}
+
+func TestEveryStateOfSmallWorlds(t *testing.T) {
+	for _, set := range sound {
+		t.Run(set.name, func(t *testing.T) {
+			t.Parallel()
+			r := modelcheck.Explore(set.system())
+			if r.Found() != "" || !r.Complete {
+				t.Fatalf("%s", r)
+			}
+			t.Log(r)
+		})
+	}
+}
+
+// mustFail are variants of the Window, each without one rule, and the property
+// that has to find it.
+var mustFail = []struct {
+	property string
+	setting
+}{
+	{"alarm: gap", setting{
+		name: "no gate: the log gets a gap", variant: noGate, ignoreWire: true, batches: 2, records: 1, replicas: 1,
+		rules: stock5, faults: budget{refuse: 1},
+	}},
+	{"I12", setting{
+		name: "no gate", variant: noGate, batches: 2, records: 1, replicas: 1, rules: stock5,
+	}},
+	{"I12", setting{
+		name: "a new batch before the first success of a replay", variant: newInReplay, batches: 4, records: 1, replicas: 1,
+		rules: stock1, anchored: true, faults: budget{cut: 1},
+	}},
+	{"I14", setting{
+		name: "resending before drained", variant: resendUndrained, batches: 3, records: 1, replicas: 1,
+		rules: stock1, anchored: true, faults: budget{refuse: 1},
+	}},
+	{"I10", setting{
+		name: "renumbering what is in doubt", variant: renumbers, batches: 2, records: 1, replicas: 1,
+		rules: stock5, faults: budget{cut: 1},
+	}},
+	{"I2", setting{
+		name: "renumbering what is in doubt: the log is doubled", variant: renumbers, ignoreWire: true, batches: 1, records: 1,
+		replicas: 1, rules: stock5, faults: budget{cut: 1},
+	}},
+	{modelcheck.Stuck, setting{
+		name: "only the expired head given up", variant: expiresHeadOnly, batches: 3, records: 1, replicas: 2,
+		rules: stock1, anchored: true, faults: budget{cut: 1, expire: 1},
+	}},
+	{"I3", setting{
+		name: "a new producer id over Unknown", variant: newIDOverUnknown, ignoreWire: true, batches: 2, records: 1, replicas: 1,
+		rules: stock5, faults: budget{cut: 1, expire: 1},
+	}},
+	{modelcheck.Stuck, setting{
+		name: "a replay that stops at the first refusal", variant: stopsAtFirstRefusal, batches: 3, records: 1, replicas: 1,
+		rules: stock1, anchored: true, faults: budget{cut: 1},
+	}},
+	{modelcheck.Stuck, setting{
+		name: "a replay bound by the distance", variant: boundByDistance, batches: 3, records: 1, replicas: 2,
+		rules: kip758, anchored: true, limits: [3]Limits{{Sequences: 3}, {Sequences: 1}}, faults: budget{cut: 1, elect: 1},
+	}},
+	{"I4", setting{
+		name: "out of order taken as not written", variant: outOfOrderIsAbsent, ignoreWire: true, batches: 3, records: 1,
+		replicas: 1, rules: stock1, anchored: true, faults: budget{cut: 1, expire: 1},
+	}},
+	{"I1", setting{
+		name: "duplicate taken as committed", variant: duplicateIsCommitted, batches: 3, records: 1, replicas: 2,
+		rules: kip758, anchored: true, faults: budget{cut: 2, elect: 2},
+	}},
+	{"I4", setting{
+		name: "absence of one batch ends the doubt of a straggler behind it", variant: absenceEndsDoubt, ignoreWire: true,
+		batches: 3, records: 1, replicas: 1, rules: stock5, anchored: true, faults: budget{cut: 2, refuse: 1, expire: 1},
+	}},
+	{"I1", setting{
+		name: "one new batch vouches in an epoch without a success", variant: vouchesUnknown, ignoreWire: true, batches: 2,
+		records: 1, replicas: 1, rules: stock5, faults: budget{cut: 1, refuseForGood: 1},
+	}},
+	{"I10", setting{
+		name: "a given-up batch leaves its sequence to another", variant: reusesSequences, batches: 3, records: 1, replicas: 1,
+		rules: stock5, anchored: true, base: 1, faults: budget{refuse: 1, expire: 1},
+	}},
+	{"I1", setting{
+		name: "the broker's state taken as committed", variant: hintIsCommitted, batches: 2, records: 1, replicas: 2,
+		rules: stock5, faults: budget{cut: 1},
+	}},
+	{"alarm: gap", setting{
+		name: "the gate is not armed again when the broker may have forgotten", variant: gateOnce, ignoreWire: true,
+		batches: 3, records: 1, replicas: 1, rules: stock5, faults: budget{refuse: 1, forget: 1},
+	}},
+}
+
+func TestEveryRuleIsNeeded(t *testing.T) {
+	for _, tc := range mustFail {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			set := tc.setting
+			if r := modelcheck.Explore(set.system()); !strings.HasPrefix(r.Found(), tc.property) {
+				t.Fatalf("want %s, found %s", tc.property, r)
+			} else {
+				t.Log(r)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package throttle
+
+// variant is a Window with one of its rules taken out, to see that the checker
+// notices. The zero variant is the Window as it is.
+type variant struct {
+	onBound          func(w *Window)
+	onLost           func(w *Window)
+	onPeek           func(w *Window)
+	onHold           func(w *Window, s Send) Hold
+	onSettle         func(w *Window, i uint64, a Answer, offset int64) Resolution
+	onExpire         func(w *Window) Resolution
+	trustsHint       bool
+	deafToForgetting bool
+}
+
+func (v *variant) bound(w *Window) {
+	if v.onBound != nil {
+		v.onBound(w)
+	}
+}
+
+func (v *variant) lost(w *Window) {
+	if v.onLost != nil {
+		v.onLost(w)
+	}
+}
+
+func (v *variant) peek(w *Window) (Send, Hold) {
+	if v.onPeek != nil {
+		v.onPeek(w)
+	}
+	s, h := w.Peek()
+	if h == Ready && v.onHold != nil {
+		h = v.onHold(w, s)
+	}
+	return s, h
+}
+
+func (v *variant) settle(w *Window, i uint64, a Answer, offset int64) Resolution {
+	if v.onSettle != nil {
+		return v.onSettle(w, i, a, offset)
+	}
+	return w.Settle(i, a, offset)
+}
+
+func (v *variant) expire(w *Window) Resolution {
+	if v.onExpire != nil {
+		return v.onExpire(w)
+	}
+	return w.Expire()
+}
+
+var (
+	noGate = variant{onBound: func(w *Window) { w.phase = open }}
+
+	newInReplay = variant{onPeek: func(w *Window) {
+		if w.phase == sweep && w.nxt == w.sweepEnd && w.sweepEnd < w.end {
+			w.sweepEnd++
+		}
+	}}
+
+	resendUndrained = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		r := w.Settle(i, a, offset)
+		if w.phase == drain {
+			w.phase, w.nxt = open, w.una
+		}
+		return r
+	}}
+
+	renumbers = variant{onLost: func(w *Window) { w.begin(w.epoch + 1) }}
+
+	expiresHeadOnly = variant{onExpire: func(w *Window) Resolution {
+		if !w.InDoubt() {
+			return w.Expire()
+		}
+		w.una++
+		w.max = max(w.max, w.una)
+		w.rewind()
+		return Resolution{Unknown: Range{w.una - 1, w.una}}
+	}}
+
+	newIDOverUnknown = variant{onExpire: func(w *Window) Resolution {
+		r := w.Expire()
+		w.producerID++
+		w.begin(0)
+		return r
+	}}
+
+	stopsAtFirstRefusal = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		r := w.Settle(i, a, offset)
+		if w.phase == sweep || w.phase == vouch {
+			w.rewind()
+		}
+		return r
+	}}
+
+	boundByDistance = variant{onHold: func(w *Window, s Send) Hold {
+		e := w.at(s.Batch)
+		if !s.First && e.base.Add(e.records-1).Distance(w.at(w.una).base) >= w.limits.Sequences {
+			return HoldSequences
+		}
+		return Ready
+	}}
+
+	outOfOrderIsAbsent = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		if a == OutOfOrder {
+			w.at(i).doubt = false
+		}
+		return w.Settle(i, a, offset)
+	}}
+
+	duplicateIsCommitted = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		if a == Duplicate {
+			a = Success
+		}
+		return w.Settle(i, a, offset)
+	}}
+
+	// A straggler behind a batch that is absent may still land once that batch
+	// is sent again, so its doubt must outlive the absence.
+	absenceEndsDoubt = variant{onLost: func(w *Window) {
+		if w.una < w.max && !w.at(w.una).doubt {
+			for i := w.una; i < w.max; i++ {
+				w.at(i).doubt = false
+			}
+		}
+	}}
+
+	vouchesUnknown = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		w.acked = true
+		return w.Settle(i, a, offset)
+	}}
+
+	reusesSequences = variant{onExpire: func(w *Window) Resolution {
+		r, epoch := w.Expire(), w.epoch
+		if r.NotWritten.Len() > 0 && epoch > 0 {
+			w.next, w.acked = 1, true
+			w.epoch = epoch - 1
+		}
+		return r
+	}}
+
+	hintIsCommitted = variant{trustsHint: true}
+	gateOnce        = variant{deafToForgetting: true}
+)
