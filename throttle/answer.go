@@ -30,6 +30,9 @@ type Range struct{ From, To uint64 }
 // Len is the number of batches in the range.
 func (r Range) Len() uint64 { return r.To - r.From }
 
+// Has reports whether batch i is in the range.
+func (r Range) Has(i uint64) bool { return r.From <= i && i < r.To }
+
 // Alarm is something that cannot happen while broker and client keep the rules.
 type Alarm uint8
 
@@ -46,9 +49,8 @@ const (
 
 func (a Alarm) String() string { return [...]string{"none", "offset", "gap"}[a] }
 
-// Resolution is what an input to a Window decided. The ranges are disjoint and
-// in the order NotWritten, Unknown, Written; together they are the oldest
-// unresolved batches.
+// Resolution is what an input to a Window decided. The ranges are disjoint;
+// together they are the oldest unresolved batches.
 type Resolution struct {
 	NotWritten Range // surely not in the log, now or later
 	Unknown    Range // may be in the log
@@ -143,7 +145,11 @@ func (w *Window) confirm(i uint64, offset int64, r *Resolution) {
 		w.lastEnd = offset + int64(w.at(i).records)
 	}
 	w.una, w.acked, w.unsettled, w.resumeAt = i+1, true, false, 0
-	if w.phase != drain {
+	switch {
+	case w.phase == drain:
+	case w.cautious:
+		w.phase = drain
+	default:
 		w.phase = open
 	}
 }
@@ -212,7 +218,7 @@ func (w *Window) canVouch(behind uint64) bool {
 	if !w.acked || w.lastRefusal == OutOfOrder || behind == w.end {
 		return false
 	}
-	return behind < w.max || w.room() == Ready
+	return behind < w.max || w.room(w.at(behind).records) == Ready
 }
 
 // stall ends a replay that brought nothing; the next one begins at the front.

@@ -47,14 +47,29 @@ func (w *Window) Peek() (Send, Hold) {
 	return s, Ready
 }
 
+// Room says what Peek would if a batch of the given number of records were
+// admitted now: whether an open batch is worth sealing, or may go on growing.
+func (w *Window) Room(records int32) Hold {
+	if w.nxt < w.end {
+		return w.hold()
+	}
+	return w.holdFor(records)
+}
+
 func (w *Window) hold() Hold {
+	if w.nxt == w.end && !w.fenced && w.phase != drain {
+		return HoldEmpty
+	}
+	return w.holdFor(w.at(w.max).records)
+}
+
+// holdFor is hold for a Window whose batch max has the given number of records.
+func (w *Window) holdFor(records int32) Hold {
 	switch {
 	case w.fenced:
 		return HoldFenced
 	case w.phase == drain:
 		return HoldDrain
-	case w.nxt == w.end:
-		return HoldEmpty
 	case !w.bound:
 		return HoldNoBroker
 	case w.producerID < 0:
@@ -64,20 +79,21 @@ func (w *Window) hold() Hold {
 	case w.phase == sweep && w.nxt == w.sweepEnd, w.phase == vouch && w.outstanding > 0:
 		return HoldReplay
 	case w.nxt == w.max:
-		return w.room()
+		return w.room(records)
 	}
 	return Ready // a resend: what is in doubt must be settled, whatever the limits
 }
 
-// room says whether batch max may be written for the first time. Distances
+// room says whether a batch of so many records may be written for the first
+// time. Distances
 // count from una, the oldest unresolved batch, not from what is in flight:
 // that is what the broker must be able to recognise. A batch with nothing
 // before it always may, even one cut for a larger window.
-func (w *Window) room() Hold {
+func (w *Window) room(records int32) Hold {
 	if w.una == w.max {
 		return Ready
 	}
-	last := w.next.Add(w.at(w.max).records - 1)
+	last := w.next.Add(records - 1)
 	if last.Distance(w.at(w.una).base) >= w.limits.Sequences {
 		return HoldSequences
 	}
@@ -100,3 +116,7 @@ func (w *Window) Commit() {
 	w.outstanding++
 	w.nxt++
 }
+
+// Pending reports whether an admitted batch is waiting to be written, again or
+// for the first time.
+func (w *Window) Pending() bool { return w.nxt < w.end }

@@ -38,9 +38,10 @@ type Window struct {
 	acked      bool     // this epoch has had a success: the broker knows it
 	unsettled  bool     // something became Unknown since the last success
 
-	bound  bool // there is a connection to write to
-	fenced bool
-	limits Limits
+	bound    bool // there is a connection to write to
+	fenced   bool
+	cautious bool // back to the gate after every success
+	limits   Limits
 
 	phase       phase
 	outstanding int32 // attempts without an answer
@@ -117,13 +118,20 @@ func (w *Window) grow() {
 // since the last success, because a straggler of the old ID is not fenced by
 // the new one. SetProducer reports whether it was taken.
 func (w *Window) SetProducer(id int64, epoch int16) bool {
-	if w.outstanding > 0 || w.InDoubt() || w.unsettled {
+	if w.outstanding > 0 || !w.Calm() {
 		return false
 	}
 	w.producerID, w.fenced = id, false
 	w.begin(epoch)
 	return true
 }
+
+// Calm reports whether another producer ID may be taken once nothing is
+// outstanding.
+func (w *Window) Calm() bool { return !w.unsettled && !w.InDoubt() }
+
+// Outstanding is the number of attempts without an answer.
+func (w *Window) Outstanding() int { return int(w.outstanding) }
 
 // Bind says that a connection is there, and what its broker allows. It must
 // not be called while anything is outstanding on another one.
@@ -143,6 +151,16 @@ func (w *Window) Regate() (drained bool) {
 	}
 	w.rewind()
 	return true
+}
+
+// Caution keeps one batch in flight for as long as it is on. It is for records
+// with old timestamps: a broker judges by them how long ago it heard of the
+// producer, and may forget it at any moment (KIP-854).
+func (w *Window) Caution(on bool) {
+	if on && !w.cautious && w.phase == open {
+		w.Regate()
+	}
+	w.cautious = on
 }
 
 // StateMayBeGone is for a broker that may have forgotten the producer

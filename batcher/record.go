@@ -1,0 +1,92 @@
+package batcher
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Record is one record as the log of a partition keeps it.
+//
+// A nil Key or Value is absent (null), an empty one is present with no bytes:
+// consumers and log compaction tell the two apart (K56).
+type Record struct {
+	Key       []byte
+	Value     []byte
+	Headers   []Header
+	Timestamp int64 // milliseconds since the Unix epoch, may be negative
+}
+
+// Header is one header of a record. A nil Value is absent, as in Record; the
+// key is always present.
+type Header struct {
+	Key   string
+	Value []byte
+}
+
+// Size returns the exact size in bytes of an uncompressed batch that holds
+// only r, batch header included. A record whose Size is above the limit of a
+// batch fits into none. It is at most math.MaxInt32, more than that has no
+// place in a batch, whose length is an int32.
+func Size(r *Record) int {
+	n := headerBytes + recordBytes(0, 0, contentBytes(r))
+	return int(min(n, math.MaxInt32))
+}
+
+// Sizes are int64, because one slice may stand in many headers: the sum may be
+// above the int of a 32-bit machine (K74).
+
+// recordBytes returns the size of an encoded record, its length field included.
+func recordBytes(timestampDelta, offsetDelta, content int64) int64 {
+	body := bodyBytes(timestampDelta, offsetDelta, content)
+	return varintBytes(body) + body
+}
+
+// bodyBytes returns the size of what follows the length field of a record: one
+// byte of attributes, the deltas and the content.
+func bodyBytes(timestampDelta, offsetDelta, content int64) int64 {
+	return 1 + varintBytes(timestampDelta) + varintBytes(offsetDelta) + content
+}
+
+// contentBytes returns the encoded size of the part of a record that does not
+// depend on its place in a batch: key, value and headers.
+func contentBytes(r *Record) int64 {
+	n := nullableBytes(r.Key) + nullableBytes(r.Value) + varintBytes(int64(len(r.Headers)))
+	for i := range r.Headers {
+		h := &r.Headers[i]
+		n += varintBytes(int64(len(h.Key))) + int64(len(h.Key)) + nullableBytes(h.Value)
+	}
+	return n
+}
+
+func nullableBytes(p []byte) int64 {
+	// Null is the length -1, which takes one byte, as the length 0 does.
+	return varintBytes(int64(len(p))) + int64(len(p))
+}
+
+// varintBytes returns the size of v in zigzag encoding, 1 to 10 bytes.
+func varintBytes(v int64) int64 {
+	zigzag := uint64(v)<<1 ^ uint64(v>>63)
+	return int64(bits.Len64(zigzag|1)+6) / 7
+}
+
+func appendContent(dst []byte, r *Record) []byte {
+	dst = appendNullable(dst, r.Key)
+	dst = appendNullable(dst, r.Value)
+	dst = binary.AppendVarint(dst, int64(len(r.Headers)))
+	for i := range r.Headers {
+		h := &r.Headers[i]
+		dst = binary.AppendVarint(dst, int64(len(h.Key)))
+		dst = append(dst, h.Key...)
+		dst = appendNullable(dst, h.Value)
+	}
+	return dst
+}
+
+func appendNullable(dst, p []byte) []byte {
+	if p == nil {
+		return binary.AppendVarint(dst, -1)
+	}
+	dst = binary.AppendVarint(dst, int64(len(p)))
+	return append(dst, p...)
+}

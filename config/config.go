@@ -1,0 +1,213 @@
+package config
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sasl"
+)
+
+// Unbounded as MaxBlock makes the context the only bound. As a property it is -1.
+const Unbounded time.Duration = -1
+
+// Config holds every setting of a producer. Start from [Default]: in a Config
+// made any other way a zero means zero, not a default. A Config is a plain value
+// without locks; do not change it while another goroutine reads it. The producer
+// works on a clone.
+type Config struct {
+	// BootstrapServers (bootstrap.servers) are the brokers asked first, as
+	// host:port, an IPv6 address in brackets. One that answers is enough; the
+	// others are learnt from it. Required, no default.
+	BootstrapServers []string
+
+	// ClientID (client.id) names the client in the broker's logs, metrics and
+	// quotas: printable, at most 249 bytes, may be empty. Default "sluice".
+	ClientID string
+
+	// Linger (linger.ms) is how long an open batch waits for company before it
+	// is sent. 0 sends as soon as the connection is free. Default 5 ms.
+	Linger time.Duration
+
+	// BatchBytes (batch.size) is the size at which a batch is closed, in bytes
+	// before compression. A larger record gets a batch of its own, as long as
+	// that fits MaxRequestBytes. Default 131072, at least 1.
+	BatchBytes int
+
+	// MaxRequestBytes (max.request.size) bounds one request, and so one record,
+	// in bytes. It leaves room for 1024 bytes beside a batch of BatchBytes. More
+	// than 104857600 is refused here, as brokers close the connection on it
+	// (their socket.request.max.bytes). Default 8388608 (8 MiB).
+	MaxRequestBytes int
+
+	// Compression (compression.type) is the codec of record batches. Default
+	// CompressionNone.
+	Compression Compression
+
+	// BufferBytes (buffer.memory) bounds the memory of records that have no
+	// outcome yet, in bytes. At the bound Produce waits, see MaxBlock. At least
+	// BatchBytes. Default 67108864 (64 MiB).
+	BufferBytes int64
+
+	// MaxBlock (max.block.ms) is how long Produce waits for room in the buffer,
+	// besides its context. 0 fails at once with ErrBufferFull; Unbounded (-1)
+	// leaves the context as the only bound. Default 60 s.
+	MaxBlock time.Duration
+
+	// MaxInFlightBytes (max.in.flight.bytes) bounds what is written to one
+	// connection and not yet answered, in bytes. At least MaxRequestBytes, so
+	// that every request can go. Default 33554432 (32 MiB).
+	MaxInFlightBytes int64
+
+	// MaxInFlightSequences (max.in.flight.sequence.number.per.connection, KIP-758)
+	// bounds the sequence numbers of one partition that are in flight, counted in
+	// records. It can only lower what a broker names for itself. From 1 to 2^30.
+	// Default 10000000.
+	MaxInFlightSequences int32
+
+	// MaxInFlightBatches (max.in.flight.batches.per.partition) bounds the batches
+	// of one partition that are in flight. 0 is no cap of its own. Default 0.
+	MaxInFlightBatches int
+
+	// RequestTimeout (request.timeout.ms) is how long one request may wait for
+	// its response, from when the broker could begin with it. Default 30 s.
+	RequestTimeout time.Duration
+
+	// DeliveryTimeout (delivery.timeout.ms) bounds the time from Produce to the
+	// outcome of a record, all attempts included. It, not a number of retries,
+	// ends the attempts. At least Linger + RequestTimeout (KIP-91). Default 120 s.
+	DeliveryTimeout time.Duration
+
+	// DialTimeout (socket.connection.setup.timeout.ms) bounds the setup of a
+	// connection: TCP, TLS, version exchange, SASL. Default 10 s.
+	DialTimeout time.Duration
+
+	// RetryBackoff (retry.backoff.ms) is the first pause before another attempt;
+	// it grows to RetryBackoffMax. Not 0, which would be a storm of requests.
+	// Default 100 ms.
+	RetryBackoff time.Duration
+
+	// RetryBackoffMax (retry.backoff.max.ms, KIP-580) is the longest pause
+	// between two attempts, at least RetryBackoff. Default 1 s.
+	RetryBackoffMax time.Duration
+
+	// ReconnectBackoff (reconnect.backoff.ms) is the first pause before a broker
+	// is dialled again; it grows to ReconnectBackoffMax. Not 0. Default 50 ms.
+	ReconnectBackoff time.Duration
+
+	// ReconnectBackoffMax (reconnect.backoff.max.ms) is the longest pause between
+	// two dials of a broker, at least ReconnectBackoff. Default 1 s.
+	ReconnectBackoffMax time.Duration
+
+	// MetadataMaxAge (metadata.max.age.ms) is how old metadata may become before
+	// it is asked for again without any error. Not 0. Default 5 min.
+	MetadataMaxAge time.Duration
+
+	// AllowAutoCreateTopics (allow.auto.create.topics) lets the broker create an
+	// unknown topic, if the broker's own settings allow it. Default true.
+	AllowAutoCreateTopics bool
+
+	// ProducerIDExpiration (producer.id.expiration.ms) is the broker setting of
+	// that name: after this time without a batch a broker may forget a producer.
+	// It decides when state counts as fresh; set it to what the brokers have, or
+	// lower. Not 0. Default 24 h.
+	ProducerIDExpiration time.Duration
+
+	// PartitionerIgnoreKeys (partitioner.ignore.keys) spreads records with a key
+	// like records without one. Default false: equal keys go to one partition.
+	PartitionerIgnoreKeys bool
+
+	// SecurityProtocol (security.protocol) says whether connections use TLS and
+	// SASL. Default ProtocolPlaintext, neither.
+	SecurityProtocol SecurityProtocol
+
+	// TruststoreLocation (ssl.truststore.location) is a PEM file with the
+	// certificates of the authorities to trust. Empty: those of
+	// TruststoreCertificates, or else those of the system. Default empty.
+	TruststoreLocation string
+
+	// TruststoreCertificates (ssl.truststore.certificates) is the content of such
+	// a PEM file, line ends included (\n in a .properties file). Not together
+	// with TruststoreLocation. Default empty.
+	TruststoreCertificates string
+
+	// KeystoreLocation (ssl.keystore.location) is a PEM file with the certificate
+	// chain of the client, its own certificate first, and the private key,
+	// unencrypted. Empty: the client shows no certificate. Default empty.
+	KeystoreLocation string
+
+	// SASLMechanism (sasl.mechanism) is required with SASL, unless SASL is set.
+	// Default MechanismUnset.
+	SASLMechanism SASLMechanism
+
+	// SASLUsername (sasl.username) is the name to authenticate with; see also
+	// the property sasl.jaas.config. Default empty.
+	SASLUsername string
+
+	// SASLPassword (sasl.password) is the password to authenticate with; see
+	// also the property sasl.jaas.config. Default empty.
+	SASLPassword Secret
+
+	// AllowPlaintextPasswords (sluice.allow.plaintext.passwords) permits the
+	// mechanisms that send the password or token itself, PLAIN and OAUTHBEARER,
+	// on connections without TLS. Default false.
+	AllowPlaintextPasswords bool
+
+	// TLS, in Go only, takes the place of the settings Truststore... and
+	// Keystore... It is cloned, ServerName is filled in for each broker when
+	// empty, and versions below TLS 1.2 are refused. Nil: those settings hold.
+	TLS *tls.Config
+
+	// SASL, in Go only, takes the place of SASLMechanism, SASLUsername and
+	// SASLPassword. It is called by several connections at once. Nil: those
+	// settings hold.
+	SASL sasl.Mechanism
+
+	// Logger, in Go only, gets what happens between producer and brokers. Nil
+	// discards it.
+	Logger *slog.Logger
+
+	// Dialer, in Go only, opens TCP connections, as net.Dialer.DialContext does;
+	// TLS goes on top. It is called by several goroutines at once, and ctx ends
+	// at DialTimeout. Nil: a net.Dialer.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// goOnly names the fields that no property can set.
+var goOnly = []string{"TLS", "SASL", "Logger", "Dialer"}
+
+// Default returns the defaults. Only BootstrapServers remains to be set.
+func Default() Config {
+	return Config{
+		ClientID:              "sluice",
+		Linger:                5 * time.Millisecond,
+		BatchBytes:            128 << 10,
+		MaxRequestBytes:       8 << 20,
+		BufferBytes:           64 << 20,
+		MaxBlock:              time.Minute,
+		MaxInFlightBytes:      32 << 20,
+		MaxInFlightSequences:  10_000_000,
+		RequestTimeout:        30 * time.Second,
+		DeliveryTimeout:       2 * time.Minute,
+		DialTimeout:           10 * time.Second,
+		RetryBackoff:          100 * time.Millisecond,
+		RetryBackoffMax:       time.Second,
+		ReconnectBackoff:      50 * time.Millisecond,
+		ReconnectBackoffMax:   time.Second,
+		MetadataMaxAge:        5 * time.Minute,
+		AllowAutoCreateTopics: true,
+		ProducerIDExpiration:  24 * time.Hour,
+	}
+}
+
+// Clone returns a copy that shares nothing which could be changed: the list of
+// servers and TLS are copied. SASL, Logger and Dialer are shared.
+func (c *Config) Clone() Config {
+	clone := *c
+	clone.BootstrapServers = slices.Clone(c.BootstrapServers)
+	clone.TLS = c.TLS.Clone()
+	return clone
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Property describes one property name.
+type Property struct {
+	// Name is the name as Kafka writes it.
+	Name string
+	// Field is the field of Config that it sets. It is empty for a property that
+	// has no field: sasl.jaas.config, and names of the Java client that are
+	// accepted with one value only, or known only to be refused with a reason.
+	Field string
+	// Default is the default in the form of a property value; for a property
+	// without a field, the value that is accepted. Empty: none.
+	Default string
+	// Doc says in one line what it sets, without a stop.
+	Doc string
+}
+
+// Properties returns every known property, in the order of the fields of Config,
+// those without a field last. The slice belongs to the caller.
+func Properties() []Property {
+	defaults := Default()
+	list := make([]Property, len(table))
+	for i, p := range table {
+		list[i] = Property{Name: p.name, Field: p.field, Default: p.kind.text(&defaults), Doc: p.doc}
+	}
+	return list
+}
+
+// property is one row of the table that ties names to fields. The documentation,
+// the parser, Validate and the printing of a Config all read this table.
+type property struct {
+	name  string
+	field string // "" when it has none
+	// hidden values are masked wherever they could be seen.
+	hidden bool
+	kind   kind
+	doc    string
+}
+
+// fault completes a fault found in this property.
+func (p *property) fault(f fault) *FieldError {
+	return &FieldError{Property: p.name, Value: p.visible(f.value), Problem: f.problem}
+}
+
+// visible is the part of a value that may be shown.
+func (p *property) visible(value string) string {
+	if p.hidden && value != "" {
+		return mask
+	}
+	return value
+}
+
+// lookup finds a known property, or returns nil.
+func lookup(name string) *property {
+	i := slices.IndexFunc(table, func(p property) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &table[i]
+}
+
+// Limits that come from elsewhere.
+const (
+	maxClientID  = 249       // as long as a topic name may be
+	maxPath      = 4096      // PATH_MAX
+	maxPEM       = 4 << 20   // a system's whole set of authorities is 0.3 MiB
+	maxRequest   = 100 << 20 // socket.request.max.bytes of brokers
+	maxSequences = 1 << 30   // half of the sequence numbers (KIP-758)
+)
+
+var table = slices.Concat(sendingProperties, timeProperties, securityProperties, javaProperties)
+
+var sendingProperties = []property{
+	{name: "bootstrap.servers", field: "BootstrapServers", kind: servers{},
+		doc: "brokers asked first, host:port separated by commas; required"},
+	{name: "client.id", field: "ClientID",
+		kind: text{at: func(c *Config) *string { return &c.ClientID }, most: maxClientID},
+		doc:  "name of the client in the broker's logs, metrics and quotas"},
+	{name: "linger.ms", field: "Linger",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.Linger }},
+		doc:  "how long an open batch waits for company; 0: not at all"},
+	{name: "batch.size", field: "BatchBytes",
+		kind: whole[int]{at: func(c *Config) *int { return &c.BatchBytes }, least: 1, most: maxRequest, unit: "bytes"},
+		doc:  "size at which a batch is closed"},
+	{name: "max.request.size", field: "MaxRequestBytes",
+		kind: whole[int]{at: func(c *Config) *int { return &c.MaxRequestBytes }, least: 1, most: maxRequest, unit: "bytes"},
+		doc:  "largest request, and so largest record; at least batch.size + 1024"},
+	{name: "compression.type", field: "Compression",
+		kind: choice[Compression]{at: func(c *Config) *Compression { return &c.Compression }, names: compressionNames},
+		doc:  "none, gzip, snappy, lz4 or zstd"},
+	{name: "buffer.memory", field: "BufferBytes",
+		kind: whole[int64]{at: func(c *Config) *int64 { return &c.BufferBytes }, least: 1, most: math.MaxInt64, unit: "bytes"},
+		doc:  "memory for records without an outcome; at least batch.size"},
+	{name: "max.block.ms", field: "MaxBlock",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.MaxBlock }, unbounded: true},
+		doc:  "how long Produce waits for room; 0: fails at once, -1: as long as its context"},
+	{name: "max.in.flight.bytes", field: "MaxInFlightBytes",
+		kind: whole[int64]{at: func(c *Config) *int64 { return &c.MaxInFlightBytes }, least: 1, most: math.MaxInt64, unit: "bytes"},
+		doc:  "bytes in flight on one connection; at least max.request.size"},
+	{name: "max.in.flight.sequence.number.per.connection", field: "MaxInFlightSequences",
+		kind: whole[int32]{at: func(c *Config) *int32 { return &c.MaxInFlightSequences }, least: 1, most: maxSequences, unit: "sequence numbers"},
+		doc:  "records of one partition in flight; only lowers what the broker names (KIP-758)"},
+	{name: "max.in.flight.batches.per.partition", field: "MaxInFlightBatches",
+		kind: whole[int]{at: func(c *Config) *int { return &c.MaxInFlightBatches }, most: math.MaxInt32, unit: "batches"},
+		doc:  "batches of one partition in flight; 0: no cap"},
+}
+
+var timeProperties = []property{
+	{name: "request.timeout.ms", field: "RequestTimeout",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.RequestTimeout }, least: time.Millisecond},
+		doc:  "how long a request waits for its response"},
+	{name: "delivery.timeout.ms", field: "DeliveryTimeout",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.DeliveryTimeout }, least: time.Millisecond},
+		doc:  "from Produce to the outcome, all attempts included; at least linger.ms + request.timeout.ms"},
+	{name: "socket.connection.setup.timeout.ms", field: "DialTimeout",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.DialTimeout }, least: time.Millisecond},
+		doc:  "setup of a connection: TCP, TLS, versions, SASL"},
+	{name: "retry.backoff.ms", field: "RetryBackoff",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.RetryBackoff }, least: time.Millisecond},
+		doc:  "first pause before another attempt"},
+	{name: "retry.backoff.max.ms", field: "RetryBackoffMax",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.RetryBackoffMax }, least: time.Millisecond},
+		doc:  "longest pause before another attempt"},
+	{name: "reconnect.backoff.ms", field: "ReconnectBackoff",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.ReconnectBackoff }, least: time.Millisecond},
+		doc:  "first pause before a broker is dialled again"},
+	{name: "reconnect.backoff.max.ms", field: "ReconnectBackoffMax",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.ReconnectBackoffMax }, least: time.Millisecond},
+		doc:  "longest pause before a broker is dialled again"},
+	{name: "metadata.max.age.ms", field: "MetadataMaxAge",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.MetadataMaxAge }, least: time.Millisecond},
+		doc:  "age at which metadata is asked for again"},
+	{name: "allow.auto.create.topics", field: "AllowAutoCreateTopics",
+		kind: flag{at: func(c *Config) *bool { return &c.AllowAutoCreateTopics }},
+		doc:  "let the broker create unknown topics, if it may"},
+	{name: "producer.id.expiration.ms", field: "ProducerIDExpiration",
+		kind: millis{at: func(c *Config) *time.Duration { return &c.ProducerIDExpiration }, least: time.Millisecond},
+		doc:  "the brokers' setting of that name, after which they may forget a producer"},
+	{name: "partitioner.ignore.keys", field: "PartitionerIgnoreKeys",
+		kind: flag{at: func(c *Config) *bool { return &c.PartitionerIgnoreKeys }},
+		doc:  "spread records with a key like those without one"},
+}
+
+var securityProperties = []property{
+	{name: "security.protocol", field: "SecurityProtocol",
+		kind: choice[SecurityProtocol]{at: func(c *Config) *SecurityProtocol { return &c.SecurityProtocol }, names: protocolNames},
+		doc:  "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"},
+	{name: "ssl.truststore.location", field: "TruststoreLocation",
+		kind: text{at: func(c *Config) *string { return &c.TruststoreLocation }, most: maxPath},
+		doc:  "PEM file of the authorities to trust; none: those of the system"},
+	// Hidden, since a private key pasted here by mistake must not be printed.
+	{name: "ssl.truststore.certificates", field: "TruststoreCertificates", hidden: true, kind: inlinePEM{},
+		doc: "the content of such a file, in place of its path"},
+	{name: "ssl.keystore.location", field: "KeystoreLocation",
+		kind: text{at: func(c *Config) *string { return &c.KeystoreLocation }, most: maxPath},
+		doc:  "PEM file of the client's certificate chain and private key"},
+	{name: "sasl.mechanism", field: "SASLMechanism",
+		kind: choice[SASLMechanism]{at: func(c *Config) *SASLMechanism { return &c.SASLMechanism }, names: mechanismNames,
+			others: "; for others set the Go field SASL"},
+		doc: "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"},
+	{name: "sasl.username", field: "SASLUsername",
+		kind: text{at: func(c *Config) *string { return &c.SASLUsername }, most: math.MaxInt16},
+		doc:  "user to authenticate as"},
+	{name: "sasl.password", field: "SASLPassword", hidden: true,
+		kind: password{at: func(c *Config) *Secret { return &c.SASLPassword }},
+		doc:  "password of that user; spaces around it belong to it"},
+	{name: "sluice.allow.plaintext.passwords", field: "AllowPlaintextPasswords",
+		kind: flag{at: func(c *Config) *bool { return &c.AllowPlaintextPasswords }},
+		doc:  "permit PLAIN on connections without TLS"},
+	{name: "sasl.jaas.config", hidden: true, kind: jaas{},
+		doc: "user and password in the form of the Java client, PlainLoginModule or ScramLoginModule"},
+}

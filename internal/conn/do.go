@@ -1,0 +1,91 @@
+package conn
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Do sends one request, in the highest version that both sides know, and waits
+// for its response. The request's version is set to it. An error code inside
+// the response is the caller's to look at.
+//
+// The context bounds the wait, Options.Timeout does if it has no deadline. On
+// any error but ErrNotOffered the connection is abandoned: its stream may be
+// out of step, and the request may have been executed. One goroutine calls Do,
+// and neither Write nor ReadFrame is in use.
+func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	version, ok := c.Version(req.Key(), req.MaxVersion())
+	if !ok {
+		return nil, c.fail(kmsg.NameForKey(req.Key()), ErrNotOffered)
+	}
+	req.SetVersion(version)
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = withTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	var resp kmsg.Response
+	err := c.within(ctx, kmsg.NameForKey(req.Key()), func() (err error) {
+		resp, err = c.exchange(req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// within runs f and abandons the connection when ctx ends before it, which
+// unblocks f, or when f fails. op names the error if f could not.
+func (c *Conn) within(ctx context.Context, op string, f func() error) error {
+	stop := context.AfterFunc(ctx, c.Abandon)
+	err := f()
+	if !stop() { // the connection is, or is about to be, abandoned
+		return c.fail(stage(err, op), context.Cause(ctx))
+	}
+	if err != nil {
+		c.Abandon()
+	}
+	return err
+}
+
+// stage returns what was being done when err came up.
+func stage(err error, op string) string {
+	if e, ok := err.(*Error); ok {
+		return e.Op
+	}
+	return op
+}
+
+// exchange sends a request and decodes its response.
+func (c *Conn) exchange(req kmsg.Request) (kmsg.Response, error) {
+	body, err := c.ask(req)
+	if err != nil {
+		return nil, err
+	}
+	resp := req.ResponseKind()
+	if err := Decode(resp, body); err != nil {
+		return nil, c.fail(kmsg.NameForKey(req.Key()), err)
+	}
+	return resp, nil
+}
+
+// ask sends a request and returns the body of its response. The buffers are
+// new each time, for they may hold a password, and the response keeps them.
+func (c *Conn) ask(req kmsg.Request) ([]byte, error) {
+	op := kmsg.NameForKey(req.Key())
+	want := c.NextCorrelationID()
+	if _, err := c.out.write([][]byte{c.formatter.AppendRequest(nil, req, want)}); err != nil {
+		return nil, c.fail(op, err)
+	}
+	limit := min(c.maxFrame, responseLimit(req.Key())+correlationBytes)
+	got, body, err := c.in.next(nil, limit)
+	if err != nil {
+		return nil, c.fail(op, err)
+	}
+	if got != want {
+		return nil, c.fail(op, protocolErrorf("it answers request %d, not %d", got, want))
+	}
+	return body, nil
+}

@@ -1,0 +1,95 @@
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sasl"
+)
+
+const (
+	defaultTimeout  = 30 * time.Second
+	defaultMaxFrame = 32 << 20
+)
+
+// Options says how to connect. The zero value connects in plaintext and
+// without a login. Dial does not keep or change it.
+type Options struct {
+	// ClientID is sent with every request; "" sends an empty one.
+	ClientID string
+
+	// SoftwareName and SoftwareVersion tell the broker what client this is
+	// (KIP-511). Characters that Kafka does not allow there are replaced.
+	SoftwareName, SoftwareVersion string
+
+	// Dial opens the transport; nil is TCP. It must honour its context, and
+	// resolves the name anew at each call (K55).
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// TLS, if not nil, turns on TLS. ServerName is the dialled host unless
+	// set. Less than TLS 1.2 is never spoken, whatever MinVersion says.
+	TLS *tls.Config
+
+	// SASL, if not nil, logs in. The mechanism is asked for its credentials
+	// at each connection (K59) and must honour its context.
+	SASL sasl.Mechanism
+
+	// MaxResponseBytes is the largest frame taken from the broker, in bytes;
+	// 0 is 32 MiB. An API may have a lower limit of its own.
+	MaxResponseBytes int
+
+	// Timeout bounds the whole set-up, from dialling to the last step of the
+	// login, and a Do whose context has no deadline. 0 is 30 s.
+	Timeout time.Duration
+}
+
+func (o *Options) timeout() time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	return defaultTimeout
+}
+
+func (o *Options) maxFrame() int {
+	if o.MaxResponseBytes > 0 {
+		return min(o.MaxResponseBytes, math.MaxInt32)
+	}
+	return defaultMaxFrame
+}
+
+// check refuses what could not be put on the wire.
+func (o *Options) check() error {
+	if len(o.ClientID) > math.MaxInt16 {
+		return fmt.Errorf("client id of %d bytes, at most %d fit", len(o.ClientID), math.MaxInt16)
+	}
+	return nil
+}
+
+func (o *Options) open(ctx context.Context, addr string) (net.Conn, error) {
+	if o.Dial != nil {
+		return o.Dial(ctx, "tcp", addr)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", addr)
+}
+
+// softwareToken makes s into what KIP-511 allows: letters, digits, '-' and '.',
+// beginning and ending with a letter or digit. A broker refuses the request of
+// a client that calls itself "(devel)".
+func softwareToken(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return '-'
+	}, s)
+	if s = strings.Trim(s, "-."); s == "" {
+		return "unknown"
+	}
+	return s
+}

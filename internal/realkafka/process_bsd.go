@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package realkafka
+
+import "syscall"
+
+// groupAttributes gives a broker a process group of its own, so that it can be
+// ended with all it started. Nothing here ends it when the test is killed.
+func groupAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,183 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/throttle"
+	"go.uber.org/atomic"
+)
+
+// broker sends what its partitions have. It connects when there is something
+// to send; its loop is the only writer of the connection.
+type broker struct {
+	pr     *Producer
+	id     int32
+	addr   atomic.String
+	err    atomic.Error // of the latest attempt to connect
+	window atomic.Int32 // sequences, as the latest connection was told; 0: stock
+	woken  chan struct{}
+
+	mu    sync.Mutex
+	ready []*partition // to be looked at
+
+	// Of the loop alone:
+	todo   turn // taken from ready
+	taken  []*partition
+	timers timers
+	out    output
+}
+
+func newBroker(pr *Producer, id int32) *broker {
+	return &broker{pr: pr, id: id, woken: make(chan struct{}, 1), out: newOutput(pr)}
+}
+
+// enqueue asks the sender to look at the partition. It never blocks, and
+// whoever calls it holds no lock.
+func (b *broker) enqueue(p *partition) {
+	if p.queued.Swap(b) == b {
+		return
+	}
+	b.mu.Lock()
+	b.ready = append(b.ready, p)
+	b.mu.Unlock()
+	b.nudge()
+}
+
+func (b *broker) nudge() {
+	select {
+	case b.woken <- struct{}{}:
+	default:
+	}
+}
+
+// collect moves to todo what became ready, and what was to be looked at by now.
+func (b *broker) collect(now time.Time) {
+	b.mu.Lock()
+	b.taken, b.ready = b.ready, b.taken[:0]
+	b.mu.Unlock()
+	for _, p := range b.taken {
+		// From here on a change puts it into ready again. One that went to
+		// another broker meanwhile is not ours.
+		if p.queued.CompareAndSwap(b, nil) {
+			b.todo.push(p)
+		}
+	}
+	clear(b.taken)
+	for p := b.timers.due(now); p != nil; p = b.timers.due(now) {
+		b.todo.push(p)
+	}
+}
+
+// lastError is why the broker cannot be reached, nil if it can.
+func (b *broker) lastError() error { return b.err.Load() }
+
+// run connects whenever there is work, until ctx ends.
+func (b *broker) run(ctx context.Context) {
+	backoff := retry.NewBackoff(b.pr.cfg.ReconnectBackoff, b.pr.cfg.ReconnectBackoffMax)
+	for ctx.Err() == nil {
+		b.collect(time.Now())
+		b.todo.keep(func(p *partition) bool { return p.wants(b) })
+		if b.todo.first() == nil {
+			b.wait(ctx, b.timers.first())
+			continue
+		}
+		if b.once(ctx) {
+			backoff.Reset()
+			continue
+		}
+		// Not reached, or reached and left without an answer: both can go on
+		// for long.
+		b.pause(ctx, backoff.Next(rand.Float64()))
+	}
+}
+
+// once is the life of one connection. It reports whether it was of any use.
+func (b *broker) once(ctx context.Context) bool {
+	l, err := b.connect(ctx)
+	b.err.Store(err)
+	switch {
+	case err == nil:
+		return b.serve(ctx, l)
+	case ctx.Err() == nil:
+		b.pr.stats.dialFailures.Inc()
+		b.pr.log.Warn("cannot connect", "broker", b.id, "addr", b.addr.Load(), "err", err)
+		b.pr.control.refresh()
+	}
+	return false
+}
+
+// wait blocks until there is something to look at, the time has come (zero:
+// never), or ctx ended.
+func (b *broker) wait(ctx context.Context, until time.Time) {
+	var timer <-chan time.Time
+	if !until.IsZero() {
+		t := time.NewTimer(time.Until(until))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-b.woken:
+	case <-timer:
+	case <-ctx.Done():
+	}
+}
+
+// pause blocks for the duration, whatever becomes ready meanwhile.
+func (b *broker) pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// connect dials the broker and learns what it allows.
+func (b *broker) connect(ctx context.Context) (*link, error) {
+	addr := b.addr.Load()
+	c, err := conn.Dial(ctx, addr, b.pr.connOptions())
+	if err != nil {
+		return nil, err
+	}
+	version, ok := c.Version(produceKey, maxProduceVersion)
+	if !ok || version < minProduceVersion {
+		c.Abandon()
+		return nil, errors.New("broker offers no usable version of Produce")
+	}
+	limits := b.limits(c)
+	b.pr.stats.connections.Inc()
+	b.pr.log.Info("connected", "broker", b.id, "addr", addr, "produce_version", version,
+		"sequence_window", limits.Sequences, "window_from", b.windowFrom())
+	return newLink(b, c, limits, version), nil
+}
+
+// limits is how far partitions on the connection may run ahead: as the broker
+// says (KIP-758), or as the user says, whichever is less.
+func (b *broker) limits(c *conn.Conn) throttle.Limits {
+	window, err := c.SequenceWindow()
+	if err != nil {
+		b.pr.log.Warn("broker names an impossible sequence window, taken for a stock broker", "broker", b.id, "err", err)
+	}
+	if id := b.pr.identity.Load(); id != nil && id.broker == b.id && id.window > 0 && (window == 0 || id.window < window) {
+		window = id.window
+	}
+	b.window.Store(window)
+	limits := throttle.Limits{Sequences: b.pr.cfg.MaxInFlightSequences, Batches: int32(b.pr.cfg.MaxInFlightBatches)}
+	if window > 0 && window < limits.Sequences {
+		limits.Sequences = window
+	}
+	return limits
+}
+
+func (b *broker) windowFrom() string {
+	if w := b.window.Load(); w > 0 && w <= b.pr.cfg.MaxInFlightSequences {
+		return "broker"
+	}
+	return "config"
+}

@@ -1,0 +1,393 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/cluster"
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/atomic"
+)
+
+// control is the loop that knows the cluster: metadata, leaders, producer IDs.
+// It has a connection of its own, so that it never waits behind records.
+type control struct {
+	pr    *Producer
+	ctx   context.Context // of the broker loops it starts
+	woken chan struct{}
+	err   atomic.Error // of the latest round
+	done  atomic.Int64 // rounds that succeeded
+
+	mu      sync.Mutex
+	stale   bool // metadata was asked for
+	urgent  bool // without a pause: there is a topic that was never asked for
+	needsID bool
+	hints   []cluster.LeaderHint
+
+	// Of the loop alone:
+	snap    *cluster.Snapshot
+	brokers map[int32]*broker
+	conn    *conn.Conn
+	connID  int32 // of the broker at the other end, -1 if not known
+	next    int   // bootstrap server to try
+	backoff retry.Backoff
+}
+
+// identity is a producer ID as a broker gave it. Partitions compare the pointer.
+type identity struct {
+	producerID int64
+	epoch      int16
+	broker     int32 // that answered, -1 if not known
+	window     int32 // sequences, as named in that answer; 0 if it named none
+}
+
+func newControl(pr *Producer, ctx context.Context) control {
+	return control{
+		pr: pr, ctx: ctx, woken: make(chan struct{}, 1), stale: true, needsID: true,
+		snap: new(cluster.Snapshot), brokers: map[int32]*broker{}, connID: -1,
+		backoff: retry.NewBackoff(pr.cfg.RetryBackoff, pr.cfg.RetryBackoffMax),
+	}
+}
+
+// refresh asks for new metadata soon.
+func (c *control) refresh() {
+	c.mu.Lock()
+	c.stale = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// learn asks for a topic that is new.
+func (c *control) learn() {
+	c.mu.Lock()
+	c.stale, c.urgent = true, true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// renew asks for a new producer ID.
+func (c *control) renew() {
+	c.mu.Lock()
+	c.needsID = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// hint passes on what a broker said about a leader (KIP-951).
+func (c *control) hint(h cluster.LeaderHint) {
+	c.mu.Lock()
+	c.hints = append(c.hints, h)
+	c.mu.Unlock()
+	c.wake()
+}
+
+func (c *control) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// lastError is why the latest round failed, nil if it did not.
+func (c *control) lastError() error { return c.err.Load() }
+
+// work is what was asked for.
+type work struct{ stale, needsID bool }
+
+// take takes over what was asked for, unless it has to wait until a time; what
+// is urgent does not.
+func (c *control) take(notBefore time.Time) (w work, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w = work{c.stale, c.needsID}
+	if w == (work{}) {
+		return w, 0
+	}
+	if wait = time.Until(notBefore); wait > 0 && !c.urgent {
+		return work{}, wait
+	}
+	c.stale, c.needsID, c.urgent = false, false, false
+	return w, 0
+}
+
+func (c *control) takeHints() []cluster.LeaderHint {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hints := c.hints
+	c.hints = nil
+	return hints
+}
+
+// run looks after the cluster until ctx ends. Between two rounds lies at least
+// the retry backoff, which grows while rounds fail or metadata has gaps.
+func (c *control) run(ctx context.Context) {
+	defer c.hangUp()
+	age := time.NewTimer(c.pr.cfg.MetadataMaxAge)
+	defer age.Stop()
+	var notBefore time.Time
+	for ctx.Err() == nil {
+		for _, h := range c.takeHints() {
+			c.follow(h)
+		}
+		w, wait := c.take(notBefore)
+		if w == (work{}) {
+			c.sleep(ctx, wait, age.C)
+			continue
+		}
+		pause := c.pr.cfg.RetryBackoff
+		if again := c.round(ctx, w); again {
+			pause = c.backoff.Next(rand.Float64())
+		} else {
+			c.backoff.Reset()
+		}
+		notBefore = time.Now().Add(pause)
+		age.Reset(c.pr.cfg.MetadataMaxAge)
+	}
+}
+
+// sleep waits for work, or until what has to wait may be done (0: there is
+// nothing), or until metadata is too old.
+func (c *control) sleep(ctx context.Context, wait time.Duration, tooOld <-chan time.Time) {
+	var timer <-chan time.Time
+	if wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-c.woken:
+	case <-timer:
+	case <-tooOld:
+		c.refresh()
+	case <-ctx.Done():
+	}
+}
+
+// round does what is to be done, and reports whether it has to be done again.
+func (c *control) round(ctx context.Context, w work) (again bool) {
+	err := c.connect(ctx)
+	gaps := false
+	if err == nil && (w.stale || c.done.Load() == 0) {
+		gaps, err = c.metadata(ctx)
+	}
+	if err == nil && w.needsID {
+		err = c.initProducerID(ctx)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	c.err.Store(err)
+	if err != nil {
+		c.pr.log.Warn("cannot learn about the cluster", "err", err)
+		c.hangUp()
+		c.ask(w)
+		c.pr.delivery.signal()
+		return true
+	}
+	c.done.Inc()
+	c.pr.delivery.signal()
+	if gaps {
+		c.ask(work{stale: true})
+	}
+	return gaps
+}
+
+// connect has a connection to some broker in the end: to one that metadata
+// named, or else to the bootstrap servers in turn.
+func (c *control) connect(ctx context.Context) error {
+	if c.conn != nil {
+		return nil
+	}
+	type target struct {
+		id   int32
+		addr string
+	}
+	var targets []target
+	known := c.snap.Brokers()
+	for i := range known {
+		b := known[(i+rand.IntN(len(known)))%len(known)]
+		targets = append(targets, target{b.ID, b.Addr()})
+	}
+	servers := c.pr.cfg.BootstrapServers
+	for i := range servers {
+		targets = append(targets, target{-1, servers[(c.next+i)%len(servers)]})
+	}
+	c.next++
+	var errs []error
+	for _, t := range targets {
+		opened, err := conn.Dial(ctx, t.addr, c.pr.connOptions())
+		if err == nil {
+			c.conn, c.connID = opened, t.id
+			return nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil || errors.Is(err, conn.ErrAuth) {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *control) hangUp() {
+	if c.conn != nil {
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// do asks the broker of the control connection.
+func (c *control) do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.pr.cfg.RequestTimeout)
+	defer cancel()
+	return c.conn.Do(ctx, req)
+}
+
+// metadata asks for the topics in use and acts on the answer. Gaps says that
+// something is still missing: a topic, a leader.
+func (c *control) metadata(ctx context.Context) (gaps bool, err error) {
+	topics := *c.pr.topics.Load()
+	req := kmsg.NewPtrMetadataRequest()
+	req.AllowAutoTopicCreation = c.pr.cfg.AllowAutoCreateTopics
+	req.Topics = []kmsg.MetadataRequestTopic{}
+	var asked []string
+	for name := range topics {
+		rt := kmsg.NewMetadataRequestTopic()
+		rt.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, rt)
+		asked = append(asked, name)
+	}
+	resp, err := c.do(ctx, req)
+	if err != nil {
+		return false, err
+	}
+	snap, changes := c.snap.Merge(resp.(*kmsg.MetadataResponse), asked)
+	for _, problem := range changes.Problems {
+		c.pr.log.Warn("metadata is odd", "problem", problem)
+	}
+	if changes.OtherCluster {
+		return false, errors.New("producer: the broker belongs to another cluster")
+	}
+	c.snap = snap
+	for _, name := range changes.Recreated {
+		c.pr.log.Warn("a topic was recreated", "topic", name)
+		c.recreate(topics[name])
+	}
+	for _, t := range topics {
+		gaps = c.apply(t) || gaps
+	}
+	return gaps, nil
+}
+
+func (c *control) recreate(t *topic) {
+	if parts := t.parts.Load(); parts != nil {
+		for _, p := range *parts {
+			p.recreated()
+		}
+	}
+}
+
+// ask puts back what could not be done, or not completely.
+func (c *control) ask(w work) {
+	c.mu.Lock()
+	c.stale, c.needsID = c.stale || w.stale, c.needsID || w.needsID
+	c.mu.Unlock()
+}
+
+// follow acts on a leader hint.
+func (c *control) follow(h cluster.LeaderHint) {
+	snap, better := c.snap.Hint(h)
+	if !better {
+		return
+	}
+	c.snap = snap
+	if t := (*c.pr.topics.Load())[h.Topic]; t != nil {
+		c.apply(t)
+	}
+}
+
+// apply tells a topic and its partitions what is known of them now. It reports
+// whether something is missing.
+func (c *control) apply(t *topic) (gaps bool) {
+	known, ok := c.snap.Topic(t.name)
+	if !ok || len(known.Partitions) == 0 {
+		code := retry.UnknownTopicOrPartition
+		if ok && known.Err != 0 {
+			code = retry.Code(known.Err)
+		}
+		t.unknown(code, finalForTopic(code))
+		return !t.idle()
+	}
+	if known.ID != ([16]byte{}) {
+		id := known.ID
+		t.id.Store(&id)
+	}
+	t.grow(len(known.Partitions))
+	for i, p := range *t.parts.Load() {
+		if i >= len(known.Partitions) {
+			break
+		}
+		kp := known.Partitions[i]
+		b := c.broker(kp.Leader)
+		p.retarget(b, kp.LeaderEpoch)
+		gaps = gaps || b == nil
+	}
+	return gaps
+}
+
+// finalForTopic says whether asking again cannot help soon.
+func finalForTopic(code retry.Code) bool {
+	return code == retry.InvalidTopic || code == retry.TopicAuthorizationFailed
+}
+
+// broker returns the broker with the id as metadata has it, nil if there is
+// none. The first time its loop is started.
+func (c *control) broker(id int32) *broker {
+	known, ok := c.snap.Broker(id)
+	if !ok {
+		return nil
+	}
+	b := c.brokers[id]
+	if b == nil {
+		b = newBroker(c.pr, id)
+		c.brokers[id] = b
+		b.addr.Store(known.Addr())
+		c.pr.loops.Go(func() { b.run(c.ctx) })
+	}
+	b.addr.Store(known.Addr())
+	return b
+}
+
+// initProducerID gets a producer ID. What is not transient fails the records
+// that wait for it: they can never be sent (K34).
+func (c *control) initProducerID(ctx context.Context) error {
+	req := kmsg.NewPtrInitProducerIDRequest()
+	req.ProducerID, req.ProducerEpoch = -1, -1
+	kresp, err := c.do(ctx, req)
+	if err != nil {
+		return err
+	}
+	resp := kresp.(*kmsg.InitProducerIDResponse)
+	if resp.ErrorCode != 0 {
+		code := retry.Code(resp.ErrorCode)
+		err := fmt.Errorf("producer: no producer id: %w", code)
+		if !retry.Classify(code, -1).Backoff {
+			c.pr.each(func(p *partition) { p.fail(err) })
+		}
+		return err
+	}
+	window, err := conn.SequenceWindowTag(&resp.UnknownTags)
+	if err != nil {
+		c.pr.log.Warn("broker names an impossible sequence window with the producer id", "err", err)
+	}
+	id := &identity{producerID: resp.ProducerID, epoch: resp.ProducerEpoch, broker: c.connID, window: window}
+	c.pr.identity.Store(id)
+	c.pr.log.Info("got a producer id", "producer_id", id.producerID, "epoch", id.epoch)
+	c.pr.each((*partition).nudge)
+	return nil
+}

@@ -1,0 +1,169 @@
+package producer
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/throttle"
+	"go.uber.org/atomic"
+)
+
+// link is one live connection for produce requests. One goroutine writes to
+// it, one reads from it, and the requests in between stand in a queue, because
+// a broker answers in the order of the requests.
+type link struct {
+	broker   *broker
+	conn     *conn.Conn
+	limits   throttle.Limits
+	version  int16        // of Produce
+	inFlight atomic.Int64 // bytes
+	answers  atomic.Int64
+
+	mu       sync.Mutex
+	changed  *sync.Cond // a write ended, or the link died
+	requests []*request // written, oldest first
+	writing  *request
+	muted    time.Time // the broker asked for silence until then (KIP-219)
+	watchdog *time.Timer
+	timeout  time.Duration
+	cause    error // why it died
+}
+
+// request is what stands in the queue for one Produce request.
+type request struct {
+	correlationID int32
+	version       int16
+	bytes         int64
+	attempts      []attempt
+}
+
+func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *link {
+	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout}
+	l.changed = sync.NewCond(&l.mu)
+	l.watchdog = time.AfterFunc(l.timeout, func() {
+		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))
+	})
+	l.watchdog.Stop()
+	return l
+}
+
+// die ends the link. What is outstanding is given back by the sender, once
+// neither goroutine uses it any more.
+func (l *link) die(err error) {
+	l.mu.Lock()
+	first := l.cause == nil
+	if first {
+		l.cause = err
+	}
+	l.mu.Unlock()
+	if first {
+		l.watchdog.Stop()
+		l.conn.Abandon()
+		l.changed.Broadcast()
+		l.broker.nudge()
+	}
+}
+
+func (l *link) dead() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause
+}
+
+// begin notes the request that is about to be written.
+func (l *link) begin(r *request, now time.Time) {
+	l.inFlight.Add(r.bytes)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing = r
+	if len(l.requests) == 0 {
+		l.watch(now)
+	}
+}
+
+// wrote notes that the write of the request is over: no one reads the bytes of
+// its batches any more. A failed write leaves it where it is.
+func (l *link) wrote(r *request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing = nil
+	l.requests = append(l.requests, r)
+	l.changed.Broadcast()
+}
+
+// answered takes the request that a response belongs to off the queue. It waits
+// for the end of its write: a broker that answers early must not make us reuse
+// memory that is still being sent (KAFKA-19012).
+func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.requests) == 0 && l.writing != nil && l.cause == nil {
+		l.changed.Wait()
+	}
+	if len(l.requests) == 0 {
+		return nil, fmt.Errorf("response %d to no request", correlationID)
+	}
+	r := l.requests[0]
+	if r.correlationID != correlationID {
+		return nil, fmt.Errorf("response %d where %d was due", correlationID, r.correlationID)
+	}
+	l.requests[0] = nil
+	l.requests = l.requests[1:]
+	l.watch(now)
+	return r, nil
+}
+
+// watch starts the time that the broker has for its next answer. It runs from
+// the previous one: a broker serves one request of a connection at a time, so
+// 500 in flight are 500 times of service and not a dead broker.
+func (l *link) watch(now time.Time) {
+	switch {
+	case l.cause != nil || len(l.requests) == 0 && l.writing == nil:
+		l.watchdog.Stop()
+	case l.muted.After(now):
+		l.watchdog.Reset(l.muted.Sub(now) + l.timeout)
+	default:
+		l.watchdog.Reset(l.timeout)
+	}
+}
+
+// mute notes that the broker wants no request for a while.
+func (l *link) mute(d time.Duration, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := now.Add(d); until.After(l.muted) {
+		l.muted = until
+		l.watch(now)
+	}
+}
+
+func (l *link) mutedUntil() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.muted
+}
+
+// reap gives back everything that got no answer. Reader and writer are gone.
+// A request of which no byte left the process is surely not in the log.
+func (l *link) reap(unsent bool) {
+	l.mu.Lock()
+	requests, last, cause := l.requests, l.writing, l.cause
+	l.requests, l.writing = nil, nil
+	l.mu.Unlock()
+	if last != nil && unsent {
+		for _, at := range last.attempts {
+			at.p.settle(at, answer{unsent: true, baseOffset: -1, err: cause}, time.Now())
+		}
+	} else if last != nil {
+		requests = append(requests, last)
+	}
+	for _, r := range requests {
+		for _, at := range r.attempts {
+			if !at.done {
+				at.p.lost(l, cause)
+			}
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package producer
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/batcher"
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/throttle"
+	"go.uber.org/atomic"
+)
+
+// partition joins the parts for one partition: batches, window, and what was
+// resolved. One mutex guards it. It is never held together with another one,
+// nor across I/O, compression, a callback or a wait; what has to be done
+// elsewhere is collected as effects and carried out after the unlock.
+type partition struct {
+	pr     *Producer
+	topic  *topic
+	index  int32
+	queued atomic.Pointer[broker] // in whose ready list it stands
+	gauge  gauge
+
+	mu          sync.Mutex
+	closed      bool
+	win         *throttle.Window
+	ident       *identity // of the window
+	open        *batch    // takes records
+	sealed      []*batch  // in the window, sealed[0] is its una
+	base        uint64    // number of sealed[0] in the window
+	target      *broker   // of the leader; nil: none is known
+	leaderEpoch int32
+	link        *link // the connection the window is bound to
+	fatal       error // why no record is taken any more
+	encoding    bool  // a batch is with the sender, which holds no lock meanwhile
+
+	backoff  retry.Backoff
+	retryAt  time.Time // nothing is sent before
+	anchor   anchor    // the last success
+	pending  pending
+	heldFrom time.Time // since when the window is what holds batches back
+
+	accepted   uint64 // records
+	resolved   []resolved
+	delivering bool // it stands in the delivery queue
+	delivered  atomic.Uint64
+}
+
+// pending is what waits until nothing is outstanding.
+type pending struct {
+	newLog    bool  // the topic was recreated
+	forgotten bool  // the broker says that it does not know the producer
+	giveUp    error // the head is given up
+}
+
+// resolved is a batch with its outcome, on its way to the callbacks.
+type resolved struct {
+	b          *batch
+	outcome    Outcome
+	offset     int64
+	appendTime int64 // the broker's timestamp, -1 if records keep theirs
+	err        error
+}
+
+// effects is what has to be done once the partition's lock is free.
+type effects struct {
+	enqueue *broker // has something to look at
+	deliver bool    // records were resolved
+	free    int64   // bytes of the budget
+	refresh bool    // metadata is needed
+	renew   bool    // a new producer ID is needed
+	alarm   throttle.Alarm
+	fenced  bool
+}
+
+func newPartition(t *topic, index int32) *partition {
+	return &partition{
+		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1,
+		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
+	}
+}
+
+// do carries out what was collected under the lock.
+func (p *partition) do(fx effects) {
+	p.pr.budget.give(fx.free)
+	if fx.deliver {
+		p.pr.delivery.enqueue(p)
+	}
+	if fx.enqueue != nil {
+		fx.enqueue.enqueue(p)
+	}
+	if fx.refresh {
+		p.pr.control.refresh()
+	}
+	if fx.renew {
+		p.pr.control.renew()
+	}
+	if fx.alarm != throttle.NoAlarm {
+		p.pr.stats.alarms.Inc()
+		p.pr.log.Error("the log of a partition is not what was acknowledged",
+			"topic", p.topic.name, "partition", p.index, "alarm", fx.alarm.String())
+	}
+	if fx.fenced {
+		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
+	}
+}
+
+// append encodes the record into the open batch. The first record of a batch,
+// and one that fills it, wake the sender.
+func (p *partition) append(r *batcher.Record, d delivery, cost int64, urgent bool) error {
+	now := time.Now()
+	p.mu.Lock()
+	if err := p.refuses(); err != nil {
+		p.mu.Unlock()
+		return err
+	}
+	limit := p.pr.cfg.BatchBytes
+	wake := urgent
+	if p.open != nil && (!p.open.Fits(r, limit) || p.open.Records() >= p.mostRecords()) {
+		p.seal()
+		wake = true
+	}
+	if p.open == nil {
+		p.open = newBatch(min(limit, firstBuffer), now)
+		wake = true
+	}
+	b := p.open
+	b.Append(r, d)
+	b.cost += cost
+	b.urgent = b.urgent || urgent
+	p.accepted++
+	target := p.target
+	p.mu.Unlock()
+	if wake && target != nil {
+		target.enqueue(p)
+	}
+	return nil
+}
+
+// firstBuffer is the room a batch begins with. It grows with its records, so
+// that thousands of thinly used partitions stay cheap.
+const firstBuffer = 4 << 10
+
+func (p *partition) refuses() error {
+	if p.closed {
+		return ErrClosed
+	}
+	return p.fatal
+}
+
+// mostRecords bounds a batch by the window, as far as one is known: a batch
+// larger than that has to go alone.
+func (p *partition) mostRecords() int {
+	if l := p.link; l != nil {
+		return int(l.limits.Sequences)
+	}
+	most := p.pr.cfg.MaxInFlightSequences
+	if p.target != nil {
+		if w := p.target.window.Load(); w > 0 {
+			return int(min(most, w))
+		}
+	}
+	if id := p.pr.identity.Load(); id != nil && id.window > 0 {
+		most = min(most, id.window)
+	}
+	return int(most)
+}
+
+// seal closes the open batch and admits it to the window.
+func (p *partition) seal() {
+	p.win.Admit(int32(p.open.Records()))
+	p.sealed = append(p.sealed, p.open)
+	p.open = nil
+}
+
+// retarget says who leads the partition. Before the partition moves, what is
+// outstanding is answered, or its connection dies.
+func (p *partition) retarget(to *broker, epoch int32) {
+	p.mu.Lock()
+	var fx effects
+	if to != p.target || epoch != p.leaderEpoch {
+		newer := epoch > p.leaderEpoch
+		p.target, p.leaderEpoch = to, epoch
+		if newer {
+			p.retryAt = time.Time{} // there is news: no reason to wait (KIP-951)
+		}
+		p.win.Regate()
+		p.settleDown(&fx, time.Now())
+		fx.enqueue = to
+	}
+	p.gauge.available.Store(p.target != nil)
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// recreated says that the topic is a new log.
+func (p *partition) recreated() {
+	p.mu.Lock()
+	var fx effects
+	p.pending.newLog = true
+	p.leaderEpoch = -1 // leader epochs begin anew (K36)
+	p.win.Regate()
+	p.settleDown(&fx, time.Now())
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// lost says that the connection died with what was outstanding on it.
+func (p *partition) lost(l *link, err error) {
+	p.mu.Lock()
+	var fx effects
+	if p.link == l {
+		r := p.win.Lost()
+		p.link = nil
+		p.resolve(r, &fx)
+		if r.HeadRefused {
+			p.headRefused(&fx)
+		}
+		p.blame(err) // no pause: the broker's loop makes one where it helps
+		p.settleDown(&fx, time.Now())
+		fx.enqueue, fx.refresh = p.target, true
+	}
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// expire gives up what is older than the delivery timeout, if nothing is
+// outstanding; otherwise it lets the partition drain for that.
+func (p *partition) expire(now time.Time) {
+	p.mu.Lock()
+	var fx effects
+	if p.due(now) {
+		p.settleDown(&fx, now)
+	}
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+func (p *partition) due(now time.Time) bool {
+	b := p.head()
+	return b != nil && !p.encoding && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
+}
+
+// head is the oldest batch without an outcome.
+func (p *partition) head() *batch {
+	if len(p.sealed) > 0 {
+		return p.sealed[0]
+	}
+	return p.open
+}
+
+// wants reports whether the partition has something for broker b.
+func (p *partition) wants(b *broker) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.target == b && p.head() != nil
+}
+
+// nudge makes the sender look again because linger no longer counts.
+func (p *partition) nudge() {
+	p.mu.Lock()
+	target := p.target
+	if p.open == nil {
+		target = nil
+	}
+	p.mu.Unlock()
+	if target != nil {
+		target.enqueue(p)
+	}
+}
+
+// fail gives up everything that was never sent, because nothing can be.
+func (p *partition) fail(err error) {
+	p.mu.Lock()
+	var fx effects
+	if p.win.Outstanding() == 0 && !p.win.InDoubt() && !p.encoding {
+		for p.head() != nil {
+			p.giveUpHead(&fx, err)
+		}
+	}
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// abort gives up everything. No connection may be alive any more.
+func (p *partition) abort() {
+	p.mu.Lock()
+	var fx effects
+	p.closed = true
+	if p.open != nil {
+		p.seal()
+	}
+	for _, b := range p.sealed {
+		b.lastErr = because(ErrClosed, b.lastErr)
+	}
+	p.resolve(p.win.Abort(), &fx)
+	p.link = nil
+	p.publish()
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// unsettled reports whether records accepted before the mark have no callback
+// behind them yet.
+func (p *partition) unsettled(mark uint64) bool { return p.delivered.Load() < mark }
+
+func (p *partition) mark() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted
+}

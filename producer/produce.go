@@ -1,0 +1,166 @@
+package producer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/batcher"
+	"github.com/sluice-kafka/sluice/internal/wire"
+)
+
+// Produce hands a record over. done is called exactly once with its outcome, on
+// the delivery goroutine, one callback at a time; nil is allowed. A record that
+// is refused gets its callback too: too large, a bad partition, the producer
+// closed, the buffer full.
+//
+// At a full buffer Produce waits for room, for max.block.ms at most and until
+// ctx ends. ctx bounds that wait only: a record that has its place in the order
+// is not withdrawn any more.
+func (pr *Producer) Produce(ctx context.Context, rec Record, done func(Result)) {
+	at, err := pr.produce(ctx, &rec, done, pr.cfg.MaxBlock, false)
+	if err == nil {
+		return
+	}
+	r := refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err}
+	if pr.delivery.refuse(r) >= maxRefusals && !pr.delivery.inCallback() {
+		_ = pr.delivery.await(ctx, func() bool { return !pr.delivery.crowded() })
+	}
+}
+
+// TryProduce is Produce that never waits, not even at a full buffer. A record
+// that it refuses gets no callback: the error says why.
+func (pr *Producer) TryProduce(rec Record, done func(Result)) error {
+	at, err := pr.produce(context.Background(), &rec, done, 0, false)
+	if err != nil {
+		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: NotWritten, Err: err}
+	}
+	return nil
+}
+
+// ProduceSync produces a record and waits for its outcome; linger does not
+// count. The error is that of the Result. If ctx ends first the record stays
+// where it is, and its Outcome is Unknown.
+func (pr *Producer) ProduceSync(ctx context.Context, rec Record) (Result, error) {
+	all := pr.ProduceAll(ctx, rec)
+	return all[0], all[0].Err
+}
+
+// Results are the results of ProduceAll, in the order of its records.
+type Results []Result
+
+// Err returns the first error, nil if all records are written.
+func (rs Results) Err() error {
+	for i := range rs {
+		if rs[i].Err != nil {
+			return rs[i].Err
+		}
+	}
+	return nil
+}
+
+// ProduceAll produces records and waits for all outcomes; linger does not
+// count. If ctx ends first, the records without an outcome have Unknown.
+func (pr *Producer) ProduceAll(ctx context.Context, recs ...Record) Results {
+	w := &waitAll{results: make(Results, len(recs)), left: len(recs), all: make(chan struct{})}
+	for i := range recs {
+		w.results[i] = Result{Topic: recs[i].Topic, Partition: -1, Offset: -1, Tag: recs[i].Tag, Outcome: Unknown}
+	}
+	if pr.delivery.inCallback() {
+		return w.giveUp(NotWritten, ErrInCallback)
+	}
+	for i := range recs {
+		done := func(r Result) { w.done(i, r) }
+		if at, err := pr.produce(ctx, &recs[i], done, pr.cfg.MaxBlock, true); err != nil {
+			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: NotWritten, Err: err}
+			pr.stats.outcome(NotWritten, 1)
+			w.done(i, Result{
+				Topic: recs[i].Topic, Partition: at, Offset: -1, Tag: recs[i].Tag,
+				Outcome: NotWritten, Err: re,
+			})
+		}
+	}
+	if len(recs) == 0 {
+		return nil
+	}
+	select {
+	case <-w.all:
+		return w.results
+	case <-ctx.Done():
+		return w.giveUp(Unknown, ctx.Err())
+	}
+}
+
+// waitAll collects results until all are there, or nobody waits any more.
+type waitAll struct {
+	mu      sync.Mutex
+	results Results
+	left    int
+	gone    bool
+	all     chan struct{}
+}
+
+func (w *waitAll) done(i int, r Result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone {
+		return // the results belong to the caller now
+	}
+	w.results[i] = r
+	if w.left--; w.left == 0 {
+		close(w.all)
+	}
+}
+
+// giveUp fills in those without an outcome.
+func (w *waitAll) giveUp(o Outcome, err error) Results {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = true
+	for i := range w.results {
+		if r := &w.results[i]; r.Outcome == Unknown && r.Err == nil {
+			r.Outcome = o
+			r.Err = &RecordError{Topic: r.Topic, Partition: r.Partition, Outcome: o, Err: err}
+		}
+	}
+	return w.results
+}
+
+// produce gives the record its place, or says why not. The partition is -1 as
+// long as none is chosen.
+func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
+	if pr.closing.Load() {
+		return -1, ErrClosed
+	}
+	t, err := pr.topic(rec.Topic)
+	if err != nil {
+		return -1, err
+	}
+	if rec.Partition.next < 0 {
+		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
+	}
+	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers, Timestamp: millis(rec.Timestamp)}
+	size := batcher.Size(&r)
+	cost := int64(size)
+	limit := wire.BatchLimit(pr.cfg.MaxRequestBytes, pr.cfg.ClientID, t.name)
+	if size > limit || cost > pr.cfg.BufferBytes {
+		return -1, fmt.Errorf("%w: %d bytes as a batch, a request takes %d (max.request.size) and the buffer %d (buffer.memory)",
+			ErrRecordTooLarge, size, limit, pr.cfg.BufferBytes)
+	}
+	if err := pr.budget.take(ctx, cost, maxWait); err != nil {
+		return -1, err
+	}
+	at, err := t.add(&r, rec.Partition, delivery{done: done, tag: rec.Tag, timestamp: r.Timestamp}, cost, urgent)
+	if err != nil {
+		pr.budget.give(cost)
+	}
+	return at, err
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		t = time.Now()
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,175 @@
+// Package producer is the client: it batches records, numbers them, keeps many
+// batches of each partition in flight, and reports one honest outcome for every
+// record.
+//
+// A Producer is idempotent and writes with acks=all; there is no other mode.
+// How deep it may go it learns from each broker (KIP-758); every broker since
+// Kafka 0.11 can be pipelined deeply, see docs/design.md.
+//
+//	cfg := config.Default()
+//	cfg.BootstrapServers = []string{"127.0.0.1:9092"}
+//	p, err := producer.New(cfg)
+//	...
+//	p.Produce(ctx, producer.Record{Topic: "orders", Value: v}, func(r producer.Result) { ... })
+//	...
+//	err = p.Close(ctx)
+package producer
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/sluice-kafka/sluice/batcher"
+	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/internal/compress"
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"go.uber.org/atomic"
+)
+
+// Producer writes records to Kafka. All methods may be called by any number of
+// goroutines at once. Records of one partition are written in the order in
+// which Produce was called for them; calls that overlap have no order.
+type Producer struct {
+	cfg      config.Config
+	log      *slog.Logger
+	codec    batcher.Compressor // nil: none
+	tls      *tls.Config
+	sasl     sasl.Mechanism
+	budget   budget
+	delivery deliverer
+	control  control
+	stats    counters
+	identity atomic.Pointer[identity]
+	hurry    atomic.Int64 // flushes, and callers without room: linger does not count
+
+	closing atomic.Bool
+	ending  sync.Once
+	closed  chan struct{} // everything has ended
+	cancel  context.CancelFunc
+	loops   sync.WaitGroup // all but delivery
+	last    sync.WaitGroup // delivery
+
+	topicsMu sync.Mutex
+	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
+}
+
+// New makes a producer. It checks the configuration and reports every fault of
+// it, and does not wait for a broker: Ping does. The configuration is copied.
+// Close ends the producer.
+func New(cfg config.Config) (*Producer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	pr := &Producer{cfg: cfg.Clone(), log: cfg.Logger, closed: make(chan struct{})}
+	if pr.log == nil {
+		pr.log = slog.New(slog.DiscardHandler)
+	}
+	if err := pr.secure(); err != nil {
+		return nil, err
+	}
+	codec, err := compress.Parse(cfg.Compression.String())
+	if err != nil {
+		return nil, fmt.Errorf("producer: %w", err)
+	}
+	if codec != compress.None {
+		pr.codec = codec
+	}
+	pr.budget.limit = cfg.BufferBytes
+	pr.budget.onCrowd = pr.crowd
+	pr.delivery = newDeliverer(pr)
+	pr.topics.Store(&map[string]*topic{})
+	pr.start()
+	return pr, nil
+}
+
+func (pr *Producer) secure() (err error) {
+	if pr.tls, err = pr.cfg.BuildTLS(); err != nil {
+		return err
+	}
+	pr.sasl, err = pr.cfg.BuildSASL()
+	return err
+}
+
+func (pr *Producer) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	pr.cancel = cancel
+	pr.control = newControl(pr, ctx)
+	pr.last.Go(pr.delivery.run)
+	pr.loops.Go(func() { pr.control.run(ctx) })
+	pr.loops.Go(func() { pr.deadlines(ctx) })
+}
+
+func (pr *Producer) connOptions() conn.Options {
+	return conn.Options{
+		ClientID: pr.cfg.ClientID, SoftwareName: "sluice", SoftwareVersion: softwareVersion(),
+		Dial: pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
+	}
+}
+
+var softwareVersion = sync.OnceValue(func() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == "github.com/sluice-kafka/sluice" && m.Version != "" && m.Version != "(devel)" {
+				return m.Version
+			}
+		}
+	}
+	return "devel"
+})
+
+// topic returns the topic of the name, which it makes known to the control
+// loop the first time.
+func (pr *Producer) topic(name string) (*topic, error) {
+	if t := (*pr.topics.Load())[name]; t != nil {
+		return t, nil
+	}
+	if name == "" || len(name) > 249 {
+		return nil, fmt.Errorf("%w: a topic name has 1 to 249 bytes, not %d", ErrInvalidRecord, len(name))
+	}
+	pr.topicsMu.Lock()
+	old := *pr.topics.Load()
+	if t := old[name]; t != nil || pr.closing.Load() {
+		pr.topicsMu.Unlock()
+		if t == nil {
+			return nil, ErrClosed
+		}
+		return t, nil
+	}
+	all := make(map[string]*topic, len(old)+1)
+	for k, v := range old {
+		all[k] = v
+	}
+	t := &topic{pr: pr, name: name}
+	all[name] = t
+	pr.topics.Store(&all)
+	pr.topicsMu.Unlock()
+	pr.control.learn()
+	return t, nil
+}
+
+// each calls do for every partition there is.
+func (pr *Producer) each(do func(*partition)) {
+	for _, t := range *pr.topics.Load() {
+		if parts := t.parts.Load(); parts != nil {
+			for _, p := range *parts {
+				do(p)
+			}
+		}
+	}
+}
+
+// crowd is told when callers begin to wait for room, and when none does any
+// more: meanwhile nothing lingers.
+func (pr *Producer) crowd(waiting bool) {
+	if !waiting {
+		pr.hurry.Dec()
+		return
+	}
+	pr.hurry.Inc()
+	pr.each((*partition).nudge)
+}

@@ -1,0 +1,105 @@
+package producer
+
+import (
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// receive reads responses until the link dies.
+func (l *link) receive() {
+	var (
+		buf  []byte
+		id   int32
+		err  error
+		resp kmsg.ProduceResponse
+	)
+	for {
+		if id, buf, err = l.conn.ReadFrame(buf); err != nil {
+			l.die(err)
+			return
+		}
+		now := time.Now()
+		r, err := l.answered(id, now)
+		if err != nil {
+			l.die(&conn.Error{Addr: l.conn.Addr(), Op: "produce", Err: err})
+			return
+		}
+		resp = kmsg.ProduceResponse{Version: r.version}
+		if err := conn.Decode(&resp, buf); err != nil {
+			l.unreadable(r, err)
+			return
+		}
+		l.settle(r, &resp, now)
+		l.inFlight.Sub(r.bytes)
+		l.answers.Inc()
+		l.broker.nudge()
+	}
+}
+
+// unreadable puts the request back: its answer could not be read, so nothing
+// is known of it, nor of what follows on this connection.
+func (l *link) unreadable(r *request, err error) {
+	l.mu.Lock()
+	l.requests = append([]*request{r}, l.requests...)
+	l.mu.Unlock()
+	l.die(err)
+}
+
+// settle hands the answers to the partitions. What the response leaves out has
+// no answer; what it says twice counts once; what was not asked does not
+// count (K31).
+func (l *link) settle(r *request, resp *kmsg.ProduceResponse, now time.Time) {
+	if d := time.Duration(resp.ThrottleMillis) * time.Millisecond; d > 0 {
+		l.broker.pr.stats.brokerThrottled.Add(int64(d))
+		l.mute(min(d, l.broker.pr.cfg.DeliveryTimeout), now)
+	}
+	cursor := 0
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		for j := range t.Partitions {
+			rp := &t.Partitions[j]
+			at := r.find(&cursor, t.Topic, t.TopicID, rp.Partition)
+			if at == nil {
+				continue
+			}
+			at.done = true
+			if hint := leaderHint(at, rp, resp.Brokers); hint != nil {
+				l.broker.pr.control.hint(*hint)
+			}
+			at.p.settle(*at, answerFrom(rp), now)
+		}
+	}
+	for i := range r.attempts {
+		if at := &r.attempts[i]; !at.done {
+			at.done = true
+			at.p.settle(*at, answer{missing: true, baseOffset: -1, err: errNotAnswered}, now)
+		}
+	}
+}
+
+// find looks for the attempt that an entry of the response answers, from where
+// the last one was found: brokers mostly answer in the order of the request.
+func (r *request) find(cursor *int, name string, id [16]byte, index int32) *attempt {
+	for range r.attempts {
+		at := &r.attempts[*cursor%len(r.attempts)]
+		*cursor++
+		if at.done || at.p.index != index {
+			continue
+		}
+		if r.version >= 13 && at.topic == id || r.version < 13 && at.p.topic.name == name {
+			return at
+		}
+	}
+	return nil
+}
+
+func answerFrom(rp *kmsg.ProduceResponseTopicPartition) answer {
+	a := answer{code: retry.Code(rp.ErrorCode), baseOffset: rp.BaseOffset, appendTime: rp.LogAppendTime}
+	if rp.ErrorMessage != nil {
+		a.message = quoted(*rp.ErrorMessage)
+	}
+	return a
+}

@@ -1,0 +1,152 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/wire"
+)
+
+const (
+	produceKey        = 0
+	minProduceVersion = wire.MinProduceVersion
+	maxProduceVersion = wire.MaxProduceVersion
+	acksAll           = -1
+)
+
+// errEnded is the end of a connection that nobody needs any more.
+var errEnded = errors.New("connection closed by the producer")
+
+// output is the request that a sender builds, with memory that serves again.
+type output struct {
+	req     wire.ProduceRequest
+	scratch []byte
+	pieces  [][]byte
+	limit   int
+}
+
+func newOutput(pr *Producer) output {
+	return output{
+		req: wire.ProduceRequest{
+			ClientID: pr.cfg.ClientID, Acks: acksAll,
+			// The broker gives up waiting for its replicas before we give up
+			// waiting for the broker.
+			TimeoutMillis: int32((pr.cfg.RequestTimeout * 2 / 3).Milliseconds()),
+		},
+		limit: pr.cfg.MaxRequestBytes,
+	}
+}
+
+// serve sends on the connection until it dies or ctx ends, and then gives back
+// what has no answer. It reports whether the broker answered anything.
+func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		l.receive()
+	}()
+	unsent := false
+	for l.dead() == nil && ctx.Err() == nil {
+		now := time.Now()
+		b.collect(now)
+		until := l.mutedUntil()
+		if !until.After(now) {
+			until = b.timers.first()
+			if r := b.build(l, now); r != nil {
+				unsent = b.send(l, r, now)
+				continue
+			}
+			until = b.timers.first()
+		}
+		b.wait(ctx, until)
+	}
+	l.die(errEnded)
+	<-received
+	b.pr.log.Info("connection ended", "broker", b.id, "err", l.dead())
+	l.reap(unsent)
+	return l.answers.Load() > 0
+}
+
+// build takes batches from the partitions in turn until the request is full or
+// nobody has any. It returns nil if there is nothing to send.
+func (b *broker) build(l *link, now time.Time) *request {
+	o := &b.out
+	o.req.Reset()
+	o.req.Version = l.version
+	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
+	r := &request{}
+	for p := b.todo.first(); p != nil; p = b.todo.first() {
+		n := p.take(l, now, o.room(limit, p))
+		if n.kind == tooBig {
+			break // it is the first of the next request
+		}
+		b.todo.drop()
+		switch n.kind {
+		case later:
+			b.timers.add(n.when, p)
+		case needsEncoding:
+			n.encode.encode(b.pr.codec)
+			p.encoded(n.encode)
+			b.todo.push(p)
+		case taken:
+			o.add(&n.at, l.version, limit)
+			r.attempts = append(r.attempts, n.at)
+		}
+	}
+	if len(r.attempts) == 0 {
+		return nil
+	}
+	for i := range r.attempts {
+		b.todo.push(r.attempts[i].p) // it may have more, for the next request
+	}
+	r.bytes, r.version = int64(o.req.Size()), o.req.Version
+	return r
+}
+
+// room is the largest batch of the partition that still fits.
+func (o *output) room(limit int, p *partition) int {
+	if len(o.req.Topics) == 0 {
+		return wire.BatchLimit(limit, o.req.ClientID, p.topic.name)
+	}
+	const partitionOverhead = 64 // more than any version needs for one more topic and partition
+	return limit - o.req.Size() - len(p.topic.name) - partitionOverhead
+}
+
+// add puts the attempt into the request, for which room was asked before.
+func (o *output) add(at *attempt, version int16, limit int) {
+	var id [16]byte
+	if known := at.p.topic.id.Load(); known != nil {
+		id = *known
+	}
+	if version >= 13 && id == ([16]byte{}) {
+		o.req.Version = 12 // by name: the request may carry other topics by name, too
+	}
+	at.topic = id
+	part := wire.ProducePartition{Index: at.p.index, Records: at.b.Encoded()}
+	if !o.req.Add(at.p.topic.name, id, part, limit) {
+		panic("producer: a batch does not fit the room that was made for it")
+	}
+}
+
+// send stamps and writes the request. It reports whether no byte of it left.
+func (b *broker) send(l *link, r *request, now time.Time) (unsent bool) {
+	o := &b.out
+	for _, at := range r.attempts {
+		at.b.Stamp(at.send.ProducerID, at.send.Epoch, int32(at.send.Base))
+	}
+	r.correlationID = l.conn.NextCorrelationID()
+	o.req.CorrelationID = r.correlationID
+	o.scratch, o.pieces = o.req.AppendTo(o.scratch[:0], o.pieces[:0])
+	l.begin(r, now)
+	n, err := l.conn.Write(o.pieces)
+	clear(o.pieces)
+	o.req.Reset()
+	if err != nil {
+		l.die(err)
+		return n == 0
+	}
+	l.wrote(r)
+	b.pr.stats.requests.Inc()
+	return false
+}

@@ -1,0 +1,284 @@
+package producer
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// answer is what came back for one attempt.
+type answer struct {
+	code       retry.Code
+	baseOffset int64
+	appendTime int64 // -1: records keep their timestamps
+	message    string
+	missing    bool // the response left the partition out (K31)
+	unsent     bool // no byte of the request was written
+	err        error
+}
+
+// settle takes the answer to an attempt. Here, and nowhere else, it is decided
+// what happens to the batch.
+func (p *partition) settle(at attempt, a answer, now time.Time) {
+	p.mu.Lock()
+	var fx effects
+	b := p.sealed[at.batch-p.base]
+	d := a.decide()
+	if d.Fate != retry.Committed && a.err != nil {
+		b.lastErr = a.err
+	}
+	outcome := p.answerOf(b, d)
+	r := p.win.Settle(at.batch, outcome, a.baseOffset)
+	p.count(outcome)
+	if r.Written.Len() > 0 {
+		p.anchor = anchor{acked: now, recorded: time.UnixMilli(b.MaxTimestamp())}
+		p.backoff.Reset()
+		p.retryAt = time.Time{}
+	}
+	p.resolveAt(r, a.appendTime, &fx)
+	if d.Fate == retry.Fenced && p.fatal == nil {
+		p.fatal, fx.fenced = ErrSecondOwner, true
+	}
+	if d.Backoff || r.Stalled {
+		p.pauseUntil(now)
+	}
+	fx.refresh = d.Refresh || r.Stalled
+	if r.HeadRefused {
+		p.headRefused(&fx)
+	}
+	p.settleDown(&fx, now)
+	fx.enqueue = p.target
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// decide turns an answer into what it says about the attempt.
+func (a *answer) decide() retry.Decision {
+	switch {
+	case a.unsent:
+		return retry.Lost(0)
+	case a.missing:
+		return retry.Lost(-1)
+	}
+	d := retry.Classify(a.code, a.baseOffset)
+	if a.code != retry.None {
+		a.err = a.code
+		if a.message != "" {
+			a.err = because(a.code, errors.New(a.message))
+		}
+	}
+	return d
+}
+
+// answerOf translates for the window, which knows nothing of codes.
+func (p *partition) answerOf(b *batch, d retry.Decision) throttle.Answer {
+	if d.Tries > 0 {
+		b.tries++
+	} else {
+		b.tries = 0
+	}
+	enough := d.Tries > 0 && b.tries >= d.Tries
+	switch d.Fate {
+	case retry.Committed:
+		return throttle.Success
+	case retry.Duplicate:
+		return throttle.Duplicate
+	case retry.OutOfOrder:
+		return throttle.OutOfOrder
+	case retry.Refused:
+		return throttle.Refused
+	case retry.Fenced:
+		return throttle.NotAppended
+	case retry.Forgotten:
+		p.pending.forgotten = true
+		return throttle.NotAppended
+	case retry.NotAppended:
+		if enough {
+			return throttle.Refused
+		}
+		return throttle.NotAppended
+	}
+	if enough {
+		p.pending.giveUp = b.lastErr
+	}
+	return throttle.Uncertain
+}
+
+func (p *partition) count(a throttle.Answer) {
+	switch a {
+	case throttle.Duplicate:
+		p.pr.stats.duplicates.Inc()
+	case throttle.OutOfOrder:
+		p.pr.stats.outOfOrder.Inc()
+	}
+}
+
+// pauseUntil sets the time before which nothing is sent again. The answers to
+// what was pipelined behind a failure do not lengthen it.
+func (p *partition) pauseUntil(now time.Time) {
+	if !p.retryAt.After(now) {
+		p.retryAt = now.Add(p.backoff.Next(rand.Float64()))
+	}
+}
+
+// headRefused splits the oldest batch or gives it up; its neighbours go on.
+func (p *partition) headRefused(fx *effects) {
+	b := p.sealed[0]
+	if errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge) {
+		if n := b.Records(); n > 1 {
+			left, right := b.split()
+			p.win.Split(int32(left.Records()), int32(right.Records()))
+			p.sealed = append([]*batch{left, right}, p.sealed[1:]...)
+			return
+		}
+		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+	}
+	p.resolve(p.win.Drop(), fx)
+}
+
+// settleDown does what had to wait until nothing is outstanding, and no batch
+// is with the encoder. It may be called at any time.
+func (p *partition) settleDown(fx *effects, now time.Time) {
+	defer p.publish()
+	if p.needsCalm(now) && !p.win.Regate() {
+		return
+	}
+	if p.win.Outstanding() > 0 || p.encoding {
+		return
+	}
+	switch pd := &p.pending; {
+	case p.fatal != nil:
+		p.giveUpAll(fx)
+	case pd.newLog:
+		p.blame(ErrTopicRecreated)
+		p.resolve(p.win.NewLog(), fx)
+	case pd.forgotten && p.win.InDoubt():
+		p.blame(ErrStateLost)
+		p.resolve(p.win.Disown(), fx)
+	case pd.forgotten:
+		p.win.StateMayBeGone()
+	case pd.giveUp != nil:
+		p.giveUpHead(fx, pd.giveUp)
+	}
+	p.pending = pending{}
+	for p.due(now) {
+		p.giveUpHead(fx, because(ErrDeliveryTimeout, p.lastError()))
+	}
+	if p.link != nil && p.link.broker != p.target {
+		p.win.Unbind()
+		p.link = nil
+		fx.enqueue = p.target
+	}
+	if p.win.NeedsProducerID() && p.ident == p.pr.identity.Load() {
+		fx.renew = true
+	}
+}
+
+func (p *partition) needsCalm(now time.Time) bool {
+	return p.pending != (pending{}) || p.fatal != nil || p.due(now) || p.link != nil && p.link.broker != p.target
+}
+
+// lastError is the best reason known for why the head did not get through.
+func (p *partition) lastError() error {
+	if err := p.head().lastErr; err != nil {
+		return err
+	}
+	if p.target == nil {
+		return retry.LeaderNotAvailable
+	}
+	return p.target.lastError()
+}
+
+// blame notes a reason with everything that was sent.
+func (p *partition) blame(err error) {
+	for _, b := range p.sealed {
+		if b.attempts > 0 {
+			b.lastErr = because(err, b.lastErr)
+		}
+	}
+}
+
+// giveUpHead resolves the oldest batch, and with it everything in doubt.
+func (p *partition) giveUpHead(fx *effects, err error) {
+	if len(p.sealed) == 0 {
+		if p.open == nil {
+			return
+		}
+		p.seal()
+	}
+	if p.win.InDoubt() {
+		p.blame(err)
+	} else {
+		p.sealed[0].lastErr = err
+	}
+	p.resolve(p.win.Expire(), fx)
+}
+
+// giveUpAll resolves everything with the fatal error.
+func (p *partition) giveUpAll(fx *effects) {
+	if p.open != nil {
+		p.seal()
+	}
+	for _, b := range p.sealed {
+		b.lastErr = p.fatal
+	}
+	p.resolve(p.win.Fence(), fx)
+}
+
+func (p *partition) resolve(r throttle.Resolution, fx *effects) { p.resolveAt(r, -1, fx) }
+
+// resolveAt takes the resolved batches out of the window's books and makes
+// their memory free; the callbacks come later, on the delivery goroutine.
+func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effects) {
+	if r.Alarm != throttle.NoAlarm {
+		fx.alarm = r.Alarm
+	}
+	offset := r.FirstOffset
+	for len(p.sealed) > 0 {
+		b := p.sealed[0]
+		res := resolved{b: b, offset: -1, appendTime: -1}
+		switch i := p.base; {
+		case r.NotWritten.Has(i):
+			res.outcome = NotWritten
+		case r.Unknown.Has(i):
+			res.outcome = Unknown
+			if r.Alarm == throttle.AlarmGap {
+				b.lastErr = because(ErrStateLost, b.lastErr)
+			}
+		case r.Written.Has(i):
+			if i == r.Written.To-1 {
+				offset = r.LastOffset
+				res.appendTime = appendTime
+			}
+			res.outcome, res.offset = Written, offset
+			if offset >= 0 {
+				offset += int64(b.Records())
+			}
+		default:
+			return
+		}
+		p.pop(res, fx)
+	}
+}
+
+func (p *partition) pop(res resolved, fx *effects) {
+	b := res.b
+	if res.outcome != Written {
+		res.err = &RecordError{
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
+		}
+	}
+	p.pr.stats.outcome(res.outcome, b.Records())
+	fx.free += b.cost
+	b.release()
+	p.sealed[0] = nil
+	p.sealed = p.sealed[1:]
+	p.base++
+	p.resolved = append(p.resolved, res)
+	if !p.delivering {
+		p.delivering, fx.deliver = true, true
+	}
+}

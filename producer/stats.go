@@ -1,0 +1,121 @@
+package producer
+
+import (
+	"time"
+
+	"github.com/sluice-kafka/sluice/throttle"
+	"go.uber.org/atomic"
+)
+
+// counters are written by all loops and read by Stats, without a lock.
+type counters struct {
+	written, notWritten, unknown    atomic.Int64
+	requests, resends               atomic.Int64
+	duplicates, outOfOrder          atomic.Int64
+	connections, dialFailures       atomic.Int64
+	throttled, throttledTime        atomic.Int64
+	brokerThrottled, alarms, panics atomic.Int64
+}
+
+func (c *counters) outcome(o Outcome, n int) {
+	switch o {
+	case Written:
+		c.written.Add(int64(n))
+	case NotWritten:
+		c.notWritten.Add(int64(n))
+	default:
+		c.unknown.Add(int64(n))
+	}
+}
+
+// gauge is what a partition shows of itself.
+type gauge struct {
+	available atomic.Bool // it has a leader
+	sequences atomic.Int32
+	batches   atomic.Int32
+	window    atomic.Int32
+	hold      atomic.Uint32
+	epoch     atomic.Int32
+	waiting   atomic.Int32 // sealed batches that wait to be written
+	deepest   atomic.Int32 // most sequences in flight so far
+}
+
+// publish brings the gauge up to date. It is called with the lock held.
+func (p *partition) publish() {
+	s := p.win.State()
+	g := &p.gauge
+	g.sequences.Store(s.Sequences)
+	g.batches.Store(s.Outstanding)
+	g.window.Store(s.Limits.Sequences)
+	g.epoch.Store(int32(s.Epoch))
+	g.waiting.Store(int32(s.End - s.Nxt))
+	if s.Sequences > g.deepest.Load() {
+		g.deepest.Store(s.Sequences)
+	}
+}
+
+// Stats is what a producer has done and where it stands. Counters count from
+// New on.
+type Stats struct {
+	Written, NotWritten, Unknown int64 // records with that outcome
+
+	BufferedBytes int64 // of records without an outcome
+	Blocked       int   // callers that wait for room in the buffer
+
+	Requests   int64 // Produce requests written
+	Resends    int64 // batches written again
+	Duplicates int64 // DUPLICATE_SEQUENCE_NUMBER answers, dropped
+	OutOfOrder int64 // OUT_OF_ORDER_SEQUENCE_NUMBER answers, resent in order
+
+	Connections  int64 // opened for records
+	DialFailures int64
+
+	Throttled       int64         // times that the window held back a batch
+	ThrottledTime   time.Duration // for so long, summed over partitions
+	BrokerThrottled time.Duration // silence that brokers asked for (KIP-219)
+
+	Alarms         int64 // the log was not what had been acknowledged
+	CallbackPanics int64
+
+	Partitions []PartitionStats // those known so far, in no order
+}
+
+// PartitionStats is one partition of Stats.
+type PartitionStats struct {
+	Topic     string
+	Partition int32
+	Available bool   // its leader is known
+	Sequences int32  // in flight: written and not resolved
+	Deepest   int32  // the most of them so far
+	Window    int32  // how many may be
+	Batches   int32  // written and not answered
+	Waiting   int32  // batches that wait to be written
+	Epoch     int16  // of the producer ID, in this partition
+	Hold      string // why nothing was written when the sender looked last, "ready" if something was
+}
+
+// Stats returns a snapshot. It takes no lock, so it may be called as often as
+// you like.
+func (pr *Producer) Stats() Stats {
+	c := &pr.stats
+	s := Stats{
+		Written: c.written.Load(), NotWritten: c.notWritten.Load(), Unknown: c.unknown.Load(),
+		BufferedBytes: pr.budget.used.Load(), Blocked: int(pr.budget.waiting.Load()),
+		Requests: c.requests.Load(), Resends: c.resends.Load(),
+		Duplicates: c.duplicates.Load(), OutOfOrder: c.outOfOrder.Load(),
+		Connections: c.connections.Load(), DialFailures: c.dialFailures.Load(),
+		Throttled: c.throttled.Load(), ThrottledTime: time.Duration(c.throttledTime.Load()),
+		BrokerThrottled: time.Duration(c.brokerThrottled.Load()),
+		Alarms:          c.alarms.Load(), CallbackPanics: c.panics.Load(),
+	}
+	pr.each(func(p *partition) {
+		g := &p.gauge
+		s.Partitions = append(s.Partitions, PartitionStats{
+			Topic: p.topic.name, Partition: p.index, Available: g.available.Load(),
+			Sequences: g.sequences.Load(), Deepest: g.deepest.Load(), Window: g.window.Load(),
+			Batches: g.batches.Load(), Waiting: g.waiting.Load(), Epoch: int16(g.epoch.Load()),
+			Hold: throttle.Hold(g.hold.Load()).String(),
+		})
+	})
+	return s
+}

@@ -1,0 +1,183 @@
+package producer
+
+import (
+	"time"
+
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// attempt is one batch in one request.
+type attempt struct {
+	p     *partition
+	b     *batch
+	batch uint64 // its number in the window
+	send  throttle.Send
+	topic [16]byte // id of the topic at the time of the request (KAFKA-19397)
+	size  int
+	done  bool // answered
+}
+
+// next is what a sender finds when it looks at a partition.
+type next struct {
+	at     attempt
+	kind   nextKind
+	encode *batch    // needsEncoding: this one first, without the lock
+	when   time.Time // later: look again then
+}
+
+type nextKind uint8
+
+const (
+	nothing       nextKind = iota // until something happens
+	later                         // until a time
+	needsEncoding                 // once the batch is encoded
+	tooBig                        // not in this request any more
+	taken                         // an attempt, committed
+)
+
+// take looks for a batch to send on connection l, in a request that has room
+// for so many bytes.
+func (p *partition) take(l *link, now time.Time, room int) next {
+	p.mu.Lock()
+	var fx effects
+	n := p.takeLocked(l, now, room, &fx)
+	p.publish()
+	p.mu.Unlock()
+	p.do(fx)
+	return n
+}
+
+func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) next {
+	if p.target != l.broker {
+		fx.enqueue = p.target
+		return next{}
+	}
+	if p.needsCalm(now) {
+		p.settleDown(fx, now)
+	}
+	if p.head() == nil || p.fatal != nil || !p.bind(l, fx) || !p.fresh(now) {
+		return next{}
+	}
+	if now.Before(p.retryAt) {
+		return next{kind: later, when: p.retryAt}
+	}
+	if when := p.sealIfDue(now); !when.IsZero() {
+		return next{kind: later, when: when}
+	}
+	send, hold := p.win.Peek()
+	p.noteHold(hold, now)
+	if hold != throttle.Ready {
+		return next{}
+	}
+	b := p.sealed[send.Batch-p.base]
+	if !b.encoded {
+		p.encoding = true
+		return next{kind: needsEncoding, encode: b}
+	}
+	if b.Bytes() > room {
+		return next{kind: tooBig}
+	}
+	p.win.Commit()
+	b.attempts++
+	if b.attempts > 1 {
+		p.pr.stats.resends.Inc()
+	}
+	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
+}
+
+// encoded gives a batch back to the partition.
+func (p *partition) encoded(b *batch) {
+	p.mu.Lock()
+	p.encoding, b.encoded = false, true
+	p.mu.Unlock()
+}
+
+// bind ties the partition to the connection, and gives the window a producer
+// ID. A partition uses one connection at a time.
+func (p *partition) bind(l *link, fx *effects) bool {
+	if p.link != l {
+		if p.win.Outstanding() > 0 {
+			return false // the old connection is dying; it will say what was lost
+		}
+		p.link = l
+		p.win.Bind(l.limits)
+	}
+	id := p.pr.identity.Load()
+	if id == nil {
+		fx.renew = true
+		return false
+	}
+	if p.ident == id {
+		return true
+	}
+	if !p.win.Calm() && p.ident != nil {
+		return true // not now: a straggler would not be fenced by another ID
+	}
+	if !p.win.Regate() {
+		return false
+	}
+	if p.win.SetProducer(id.producerID, id.epoch) {
+		p.ident = id
+	}
+	return true
+}
+
+// anchor is the last success of a partition: what the broker remembers of the
+// producer dates from then.
+type anchor struct {
+	acked    time.Time
+	recorded time.Time // timestamp of the batch
+}
+
+// fresh arms the gate again where the broker may have forgotten the producer:
+// after a pause, and behind records with old timestamps, by which a broker
+// judges the age of its knowledge (KIP-854, protocol rule R7). It reports
+// whether sending may go on.
+func (p *partition) fresh(now time.Time) bool {
+	half := p.pr.cfg.ProducerIDExpiration / 2
+	a := p.anchor
+	if a.acked.IsZero() || half == 0 {
+		return true
+	}
+	p.win.Caution(now.Sub(a.recorded) > half)
+	if now.Sub(a.acked) <= half {
+		return true
+	}
+	if p.win.Outstanding() > 0 {
+		return p.win.Regate()
+	}
+	p.win.StateMayBeGone()
+	p.anchor = anchor{}
+	return true
+}
+
+// sealIfDue seals the open batch if the window has nothing else to send, would
+// take it now, and it has waited long enough for company. If it has not, the
+// time is returned at which it will have.
+func (p *partition) sealIfDue(now time.Time) (when time.Time) {
+	b := p.open
+	if b == nil || p.win.Pending() || p.win.Room(int32(b.Records())) != throttle.Ready {
+		return time.Time{}
+	}
+	due := b.created.Add(p.pr.cfg.Linger)
+	full := b.Bytes() >= p.pr.cfg.BatchBytes
+	if !full && !b.urgent && p.pr.hurry.Load() == 0 && now.Before(due) {
+		return due
+	}
+	p.seal()
+	return time.Time{}
+}
+
+// noteHold measures how long the window holds back what is ready to go.
+func (p *partition) noteHold(h throttle.Hold, now time.Time) {
+	held := h == throttle.HoldSequences || h == throttle.HoldBatches
+	switch {
+	case held && p.heldFrom.IsZero():
+		p.heldFrom = now
+		p.pr.stats.throttled.Inc()
+	case !held && !p.heldFrom.IsZero():
+		p.pr.stats.throttledTime.Add(int64(now.Sub(p.heldFrom)))
+		p.heldFrom = time.Time{}
+	}
+	p.gauge.hold.Store(uint32(h))
+}
