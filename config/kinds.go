@@ -95,7 +95,7 @@ func (k whole[T]) parse(c *Config, value string) string {
 	switch {
 	case problem != "":
 		return problem
-	case n < k.least || n > k.most || int64(T(n)) != n:
+	case int64(T(n)) != n: // check would see another number
 		return k.rangeProblem()
 	}
 	*k.at(c) = T(n)

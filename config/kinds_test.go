@@ -22,6 +22,7 @@ func TestBadValues(t *testing.T) {
 		{"linger.ms", "9223372036854775808", "is out of range"},
 		{"linger.ms", "9223372036854775807", "must be from 0"},
 		{"linger.ms", "2147483648", "must be from 0"},
+		{"linger.ms", "18446744073710", "must be from 0"}, // 0.4 ms, were nanoseconds to wrap
 		{"max.block.ms", "-2", "or -1 (config.Unbounded)"},
 		{"max.block.ms", "9223372036854775807", "or -1"},
 		{"request.timeout.ms", "0", "must be from 1"},
@@ -41,6 +42,7 @@ func TestBadValues(t *testing.T) {
 		{"max.in.flight.bytes", "-1", "must be at least 1 bytes"},
 		{"max.in.flight.sequence.number.per.connection", "0", "must be from 1 to 1073741824"},
 		{"max.in.flight.sequence.number.per.connection", "1073741825", "must be from 1 to 1073741824"},
+		{"max.in.flight.sequence.number.per.connection", "4294967297", "must be from 1 to 1073741824"}, // 1 as int32
 		{"max.in.flight.batches.per.partition", "-1", "must be from 0 to 2147483647 batches"},
 		{"max.in.flight.batches.per.partition", "4294967296", "must be from 0"},
 		{"compression.type", "brotli", "must be none, gzip, snappy, lz4 or zstd"},

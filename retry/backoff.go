@@ -29,8 +29,7 @@ const (
 // initial below 1 ms counts as 1 ms, since no pause at all is a busy loop (K70);
 // a limit below initial counts as initial.
 func NewBackoff(initial, limit time.Duration) Backoff {
-	initial = max(initial, shortestWait)
-	return Backoff{initial: initial, max: max(limit, initial)}
+	return Backoff{initial: initial, max: limit}
 }
 
 // Next returns the pause before the next attempt and grows the one after it.

@@ -238,6 +238,8 @@ func TestIDComesAndGoes(t *testing.T) {
 // K36 without ids: after "no such topic" lower epochs are believed.
 func TestRecreatedWithoutIDs(t *testing.T) {
 	s, _ := merge(t, new(Snapshot), metadata(1, 2).topic("a", 0, 0, part{0, 1, 100, 0}), "a")
+	s, _ = merge(t, s, metadata(1, 2).topic("a", 0, 5), "a")
+	wantLeader(t, s, "a", 0, 1, 100)
 	s, _ = merge(t, s, metadata(1, 2).topic("a", 0, 3), "a")
 	wantLeader(t, s, "a", 0, 1, -1)
 	s, _ = merge(t, s, metadata(1, 2).topic("a", 0, 0, part{0, 2, 0, 0}), "a")
@@ -246,11 +248,11 @@ func TestRecreatedWithoutIDs(t *testing.T) {
 
 // K42: what an answer leaves out stays.
 func TestOmissionsChangeNothing(t *testing.T) {
-	s, _ := merge(t, new(Snapshot), metadata(1, 2).topic("a", 7, 0, part{0, 1, 5, 0}, part{1, 1, 5, 0}, part{2, 2, 5, 0}).topic("b", 8, 0, part{0, 1, 1, 0}), "a", "b")
+	s, _ := merge(t, new(Snapshot), metadata(1, 2, 3).topic("a", 7, 0, part{0, 1, 5, 0}, part{1, 1, 5, 0}, part{2, 2, 5, 0}).topic("b", 8, 0, part{0, 1, 1, 0}), "a", "b")
 	for name, a := range map[string]*answer{
-		"a partition": metadata(1, 2).topic("a", 7, 0, part{0, 1, 5, 0}, part{1, 1, 5, 0}),
-		"all of them": metadata(1, 2).topic("a", 7, 0),
-		"the topic":   metadata(1, 2),
+		"a partition": metadata(1, 2, 3).topic("a", 7, 0, part{0, 1, 5, 0}, part{1, 1, 5, 0}),
+		"all of them": metadata(1, 2, 3).topic("a", 7, 0),
+		"the topic":   metadata(1, 2, 3),
 		"everything":  metadata(),
 	} {
 		next, ch := merge(t, s, a, "a")
@@ -357,6 +359,14 @@ func TestOtherCluster(t *testing.T) {
 		if next, _ = merge(t, s, other, "a"); next.ClusterID != "c1" {
 			t.Errorf("cluster %q", next.ClusterID)
 		}
+	}
+}
+
+func TestAbsurdClusterID(t *testing.T) {
+	a := metadata(1)
+	a.ClusterID = kmsg.StringPtr(strings.Repeat("x", maxClusterID+1))
+	if s, _ := merge(t, new(Snapshot), a); s.ClusterID != "" {
+		t.Errorf("%d bytes of cluster id", len(s.ClusterID))
 	}
 }
 

@@ -397,6 +397,23 @@ func TestDoUndecodable(t *testing.T) {
 	})
 }
 
+// The limit of an API holds for the claim already: nothing is waited for, or
+// kept, that would be refused afterwards.
+func TestDoRefusesOversizedClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBroker(t, func(p *peer) {
+			p.hello()
+			r := p.want(initProducerIDKey)
+			p.send([]byte{0, 0x20, 0, 0, 0, 0, 0, byte(r.correlationID)}) // 2 MiB to come
+			p.gone()
+		}).connect()
+		_, err := c.Do(context.Background(), kmsg.NewPtrInitProducerIDRequest())
+		if !errors.Is(err, ErrProtocol) {
+			t.Error(err)
+		}
+	})
+}
+
 func TestCorrelationIDsDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newBroker(t, func(p *peer) { p.hello(); p.gone() }).connect()

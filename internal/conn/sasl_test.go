@@ -230,15 +230,20 @@ func TestLoginCut(t *testing.T) {
 }
 
 func TestBrokerWithoutSASL(t *testing.T) {
-	for name, drop := range map[string]int16{"handshake": saslHandshakeKey, "authenticate": saslAuthenticateKey} {
+	for name, change := range map[string]kmsg.ApiVersionsResponseApiKey{
+		"no handshake":       {ApiKey: saslHandshakeKey, MaxVersion: -1},
+		"handshake 0 only":   {ApiKey: saslHandshakeKey, MaxVersion: 0},
+		"no tokens":          {ApiKey: saslAuthenticateKey, MaxVersion: -1},
+		"tokens of some day": {ApiKey: saslAuthenticateKey, MinVersion: 3, MaxVersion: 9},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := plain.Auth{User: testUser, Pass: testPass}.AsMechanism()
 			err := login(t, m, func(p *peer) {
 				r := p.want(apiVersionsKey)
 				resp := versionsResponse(r.GetVersion())
 				for i := range resp.ApiKeys {
-					if resp.ApiKeys[i].ApiKey == drop {
-						resp.ApiKeys[i].ApiKey = 99
+					if resp.ApiKeys[i].ApiKey == change.ApiKey {
+						resp.ApiKeys[i] = change
 					}
 				}
 				p.answer(r, resp)

@@ -102,7 +102,7 @@ func nextVersion(resp *kmsg.ApiVersionsResponse, refused int16) int16 {
 func versionTable(keys []kmsg.ApiVersionsResponseApiKey) map[int16]versionRange {
 	table := make(map[int16]versionRange)
 	for _, k := range keys {
-		if k.ApiKey >= 0 && k.ApiKey <= maxAPIKey && k.MinVersion >= 0 && k.MinVersion <= k.MaxVersion {
+		if k.ApiKey >= 0 && k.ApiKey <= maxAPIKey && k.MinVersion >= 0 {
 			table[k.ApiKey] = versionRange{k.MinVersion, k.MaxVersion}
 		}
 	}

@@ -27,7 +27,7 @@ func TestSequenceWindow(t *testing.T) {
 		{"most negative", []byte{0x80, 0, 0, 0}, 0, true},
 		{"empty", []byte{}, 0, true},
 		{"three bytes", []byte{0, 0, 1}, 0, true},
-		{"five bytes", []byte{0, 0, 0, 0, 1}, 0, true},
+		{"five bytes", []byte{0, 0, 0, 1, 0}, 0, true},
 		{"a flood", make([]byte, 10_000), 0, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -124,14 +124,22 @@ func TestWriteKeepsNothing(t *testing.T) {
 	if _, err := c.Write(vec); err != nil {
 		t.Fatal(err)
 	}
-	for _, piece := range c.out.pieces[:cap(c.out.pieces)] {
-		if piece != nil {
-			t.Fatal("a piece is still referenced")
+	forgotten := func(when string) {
+		for _, piece := range c.out.pieces[:cap(c.out.pieces)] {
+			if piece != nil {
+				t.Fatalf("a piece is still referenced after %s", when)
+			}
+		}
+		if c.out.rest != nil {
+			t.Fatalf("the rest is still referenced after %s", when)
 		}
 	}
-	if c.out.rest != nil {
-		t.Fatal("the rest is still referenced")
+	forgotten("a write")
+	c.Abandon()
+	if _, err := c.Write(vec); err == nil {
+		t.Fatal("no error")
 	}
+	forgotten("a failed write")
 }
 
 func TestWriteAllocatesNothing(t *testing.T) {

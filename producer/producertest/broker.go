@@ -37,7 +37,6 @@ func newBroker(c *Cluster, id int32) (*broker, error) {
 	}
 	b.listener = l
 	b.host, b.port = "127.0.0.1", int32(l.Addr().(*net.TCPAddr).Port)
-	c.running.Go(b.accept)
 	return b, nil
 }
 

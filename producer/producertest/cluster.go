@@ -54,6 +54,11 @@ func New(cfg Config) (*Cluster, error) {
 		}
 		c.brokers = append(c.brokers, b)
 	}
+	for _, b := range c.brokers { // once all are there: connections read the list
+		if b.listener != nil {
+			c.running.Go(b.accept)
+		}
+	}
 	return c, nil
 }
 

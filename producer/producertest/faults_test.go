@@ -126,7 +126,14 @@ func TestRequestFaultsCoverAllPartitions(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	release := make(chan struct{})
-	c, r := faulty(t, Config{}, Hold(release))
+	c := start(t, Config{Topics: map[string]int32{"t": 1}})
+	c.OnProduce(func(a ProduceAttempt) Fault {
+		if a.ProducerID == 7 && a.BaseSequence == 0 {
+			return Hold(release)
+		}
+		return Fault{}
+	})
+	r := connect(t, c, 0)
 	r.send(seq{7, 0, 0, 1, "a"}.on("t", 0))
 	r.send(seq{7, 0, 1, 1, "b"}.on("t", 0))
 	other := connect(t, c, 0)
@@ -176,9 +183,11 @@ func TestStragglers(t *testing.T) {
 		return Fault{}
 	})
 	r := connect(t, c, 0)
+	var all []kmsg.Request
 	for i := range int32(4) {
-		r.send(seq{7, 0, i, 1, "v"}.on("t", 0))
+		all = append(all, seq{7, 0, i, 1, "v"}.on("t", 0))
 	}
+	r.send(all...)
 	if r.end() == nil {
 		t.Error("the connection lives")
 	}
@@ -247,7 +256,9 @@ func TestStopAndStart(t *testing.T) {
 			}
 			conn.Close()
 		}
-		want(t, "refused in memory", err != nil, memory)
+		if memory && err == nil {
+			t.Error("a stopped broker takes a connection")
+		}
 		if err := c.Start(0); err != nil {
 			t.Fatal(err)
 		}

@@ -91,16 +91,21 @@ func TestInitProducerID(t *testing.T) {
 	want(t, "transactional", r.ask(q).(*kmsg.InitProducerIDResponse).ErrorCode, 53)
 }
 
+// describeRequest asks for the producers of t/0, and of t/1.
+func describeRequest() *kmsg.DescribeProducersRequest {
+	q := kmsg.NewPtrDescribeProducersRequest()
+	qt := kmsg.NewDescribeProducersRequestTopic()
+	qt.Topic, qt.Partitions = "t", []int32{0, 1}
+	q.Topics = append(q.Topics, qt)
+	return q
+}
+
 func TestDescribeProducers(t *testing.T) {
 	c := start(t, Config{Brokers: 2, Topics: map[string]int32{"t": 1}})
 	r := connect(t, c, 0)
 	r.produce(seq{9, 2, 0, 4, "v"})
 	r.produce(seq{7, 0, 0, 1, "v"})
-	q := kmsg.NewPtrDescribeProducersRequest()
-	qt := kmsg.NewDescribeProducersRequestTopic()
-	qt.Topic, qt.Partitions = "t", []int32{0, 1}
-	q.Topics = append(q.Topics, qt)
-	m := connect(t, c, 1).ask(q).(*kmsg.DescribeProducersResponse) // any broker answers
+	m := connect(t, c, 1).ask(describeRequest()).(*kmsg.DescribeProducersResponse) // any broker answers
 	p := m.Topics[0].Partitions
 	want(t, "unknown partition", p[1].ErrorCode, 3)
 	want(t, "producers", len(p[0].ActiveProducers), 2)

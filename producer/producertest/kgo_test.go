@@ -64,7 +64,7 @@ func TestKgoProducesAndConsumes(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"sockets":   {Brokers: 3, Topics: map[string]int32{"t": 6}},
 		"memory":    {Brokers: 3, Topics: map[string]int32{"t": 6}, InMemory: true},
-		"kip-758":   {Topics: map[string]int32{"t": 2}, SequenceWindow: 1000},
+		"kip-758":   {Topics: map[string]int32{"t": 2}, SequenceWindow: 1 << 20},
 		"auto":      {Brokers: 2, AutoCreateTopics: 3},
 		"old names": {Topics: map[string]int32{"t": 1}, MaxVersions: map[int16]int16{0: 8, 1: 12, 3: 9}},
 	} {

@@ -120,7 +120,7 @@ func (p *memPipe) read(b []byte) (int, error) {
 		switch {
 		case p.readErr != nil:
 			return 0, p.readErr
-		case p.reader.expired:
+		case p.reader.expired():
 			return 0, os.ErrDeadlineExceeded
 		case len(b) == 0:
 			return 0, nil
@@ -143,7 +143,7 @@ func (p *memPipe) write(b []byte) (n int, err error) {
 		switch {
 		case p.writeErr != nil:
 			return n, p.writeErr
-		case p.writer.expired:
+		case p.writer.expired():
 			return n, os.ErrDeadlineExceeded
 		case len(b) == 0:
 			return n, nil
@@ -198,33 +198,26 @@ func (p *memPipe) quiet() bool {
 
 // memDeadline is a read or write deadline, guarded by its pipe's mutex.
 type memDeadline struct {
-	timer   *time.Timer
-	expired bool
+	at    time.Time // zero: none
+	timer *time.Timer
 }
+
+func (d *memDeadline) expired() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
 func (d *memDeadline) set(p *memPipe, t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	d.at = t
 	if d.timer != nil {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	d.expired = !t.IsZero() && !t.After(time.Now())
-	if !t.IsZero() && !d.expired {
-		d.arm(p, time.Until(t))
+	if !t.IsZero() && !d.expired() {
+		d.timer = time.AfterFunc(time.Until(t), func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.changed.Broadcast()
+		})
 	}
 	p.changed.Broadcast()
-}
-
-func (d *memDeadline) arm(p *memPipe, after time.Duration) {
-	var timer *time.Timer
-	timer = time.AfterFunc(after, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if d.timer == timer { // not set anew in the meantime
-			d.expired = true
-			p.changed.Broadcast()
-		}
-	})
-	d.timer = timer
 }

@@ -46,14 +46,18 @@ func apiVersionsRequest(version int16) *kmsg.ApiVersionsRequest {
 	return q
 }
 
-// send writes a request and does not wait.
-func (r *client) send(q kmsg.Request) {
+// send writes requests, in one piece, and does not wait.
+func (r *client) send(qs ...kmsg.Request) {
 	r.t.Helper()
-	if _, err := r.conn.Write(r.fmt.AppendRequest(nil, q, r.next)); err != nil {
+	var b []byte
+	for _, q := range qs {
+		b = append(b, r.fmt.AppendRequest(nil, q, r.next)...)
+		r.next++
+		r.sent = append(r.sent, q)
+	}
+	if _, err := r.conn.Write(b); err != nil {
 		r.t.Fatalf("write: %v", err)
 	}
-	r.next++
-	r.sent = append(r.sent, q)
 }
 
 // frame reads one response, or the error that ends the connection.

@@ -136,8 +136,9 @@ func (w *watch) received(from *peer, a *attempt, leaderEpoch int32) int {
 	base, end := c.span(a.batch)
 	w.reappeared(c, base, from)
 	w.checkOneConnection(c, from, a.batch)
-	w.checkReplay(c, k, from, a.batch)
-	w.checkGate(c, k, from, a.batch, n == 1)
+	if w.checkReplay(c, k, from, a.batch) {
+		w.checkGate(c, k, from, a.batch, n == 1)
+	}
 	if n == 1 {
 		w.checkWindow(c, k, from, a.batch)
 	}
@@ -182,15 +183,17 @@ func (w *watch) checkOneConnection(c *chain, from *peer, b *batch) {
 }
 
 // checkReplay notices that a batch was sent again on the same connection. That
-// closes the gate, and nothing may be unanswered then.
-func (w *watch) checkReplay(c *chain, k *pin, from *peer, b *batch) {
+// closes the gate, and nothing may be unanswered then. It reports whether all is
+// well.
+func (w *watch) checkReplay(c *chain, k *pin, from *peer, b *batch) bool {
 	if base := c.at(b.head.FirstSequence); base > k.last {
-		return
+		return true
 	}
+	k.open, k.refused, k.beyond = false, false, false
 	if k.out > 0 {
 		w.violate(fmt.Sprintf("%s: sent again while %d are unanswered", name("I14", c, from, b), k.out))
 	}
-	k.open, k.refused, k.beyond = false, false, false
+	return k.out == 0
 }
 
 // checkGate is the first half of I12.
