@@ -30,11 +30,14 @@ type broker struct {
 	todo   turn // taken from ready
 	taken  []*partition
 	timers timers
+	timer  *time.Timer
 	out    output
 }
 
 func newBroker(pr *Producer, id int32) *broker {
-	return &broker{pr: pr, id: id, woken: make(chan struct{}, 1), out: newOutput(pr)}
+	b := &broker{pr: pr, id: id, woken: make(chan struct{}, 1), out: newOutput(pr), timer: time.NewTimer(0)}
+	b.timer.Stop()
+	return b
 }
 
 // enqueue asks the sender to look at the partition. It never blocks, and
@@ -115,25 +118,23 @@ func (b *broker) once(ctx context.Context) bool {
 // wait blocks until there is something to look at, the time has come (zero:
 // never), or ctx ended.
 func (b *broker) wait(ctx context.Context, until time.Time) {
-	var timer <-chan time.Time
 	if !until.IsZero() {
-		t := time.NewTimer(time.Until(until))
-		defer t.Stop()
-		timer = t.C
+		b.timer.Reset(time.Until(until))
+		defer b.timer.Stop()
 	}
 	select {
 	case <-b.woken:
-	case <-timer:
+	case <-b.timer.C:
 	case <-ctx.Done():
 	}
 }
 
 // pause blocks for the duration, whatever becomes ready meanwhile.
 func (b *broker) pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
+	b.timer.Reset(d)
+	defer b.timer.Stop()
 	select {
-	case <-t.C:
+	case <-b.timer.C:
 	case <-ctx.Done():
 	}
 }

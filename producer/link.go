@@ -39,6 +39,15 @@ type request struct {
 	attempts      []attempt
 }
 
+var requestPool = sync.Pool{New: func() any { return new(request) }}
+
+// recycle makes the request available to others.
+func (r *request) recycle() {
+	clear(r.attempts)
+	*r = request{attempts: r.attempts[:0]}
+	requestPool.Put(r)
+}
+
 func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *link {
 	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout}
 	l.changed = sync.NewCond(&l.mu)

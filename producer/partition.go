@@ -26,6 +26,7 @@ type partition struct {
 	win         *throttle.Window
 	ident       *identity // of the window
 	open        *batch    // takes records
+	usual       int       // bytes of the batch before
 	sealed      []*batch  // in the window, sealed[0] is its una
 	base        uint64    // number of sealed[0] in the window
 	target      *broker   // of the leader; nil: none is known
@@ -107,27 +108,26 @@ func (p *partition) do(fx effects) {
 
 // append encodes the record into the open batch. The first record of a batch,
 // and one that fills it, wake the sender.
-func (p *partition) append(r *batcher.Record, d delivery, cost int64, urgent bool) error {
-	now := time.Now()
+func (p *partition) append(r *batcher.Record, e entry) error {
 	p.mu.Lock()
 	if err := p.refuses(); err != nil {
 		p.mu.Unlock()
 		return err
 	}
 	limit := p.pr.cfg.BatchBytes
-	wake := urgent
+	wake := e.urgent
 	if p.open != nil && (!p.open.Fits(r, limit) || p.open.Records() >= p.mostRecords()) {
 		p.seal()
 		wake = true
 	}
 	if p.open == nil {
-		p.open = newBatch(min(limit, firstBuffer), now)
+		p.open = newBatch(min(limit, max(firstBuffer, p.usual)), e.came)
 		wake = true
 	}
 	b := p.open
-	b.Append(r, d)
-	b.cost += cost
-	b.urgent = b.urgent || urgent
+	b.Append(r, e.d)
+	b.cost += e.cost
+	b.urgent = b.urgent || e.urgent
 	p.accepted++
 	target := p.target
 	p.mu.Unlock()
@@ -137,8 +137,9 @@ func (p *partition) append(r *batcher.Record, d delivery, cost int64, urgent boo
 	return nil
 }
 
-// firstBuffer is the room a batch begins with. It grows with its records, so
-// that thousands of thinly used partitions stay cheap.
+// firstBuffer is the room the first batch of a partition begins with; later
+// ones begin with what the one before took. A batch grows with its records, so
+// thousands of thinly used partitions stay cheap.
 const firstBuffer = 4 << 10
 
 func (p *partition) refuses() error {
@@ -170,6 +171,7 @@ func (p *partition) mostRecords() int {
 func (p *partition) seal() {
 	p.win.Admit(int32(p.open.Records()))
 	p.sealed = append(p.sealed, p.open)
+	p.usual = p.open.Bytes()
 	p.open = nil
 }
 

@@ -140,7 +140,7 @@ func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result),
 	if rec.Partition.next < 0 {
 		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
 	}
-	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers, Timestamp: millis(rec.Timestamp)}
+	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
 	size := batcher.Size(&r)
 	cost := int64(size)
 	limit := wire.BatchLimit(pr.cfg.MaxRequestBytes, pr.cfg.ClientID, t.name)
@@ -151,16 +151,14 @@ func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result),
 	if err := pr.budget.take(ctx, cost, maxWait); err != nil {
 		return -1, err
 	}
-	at, err := t.add(&r, rec.Partition, delivery{done: done, tag: rec.Tag, timestamp: r.Timestamp}, cost, urgent)
+	now := time.Now() // the only look at the clock for a record
+	if r.Timestamp = now.UnixMilli(); !rec.Timestamp.IsZero() {
+		r.Timestamp = rec.Timestamp.UnixMilli()
+	}
+	e := entry{d: delivery{done: done, tag: rec.Tag, timestamp: r.Timestamp}, cost: cost, came: now, urgent: urgent}
+	at, err := t.add(&r, rec.Partition, e)
 	if err != nil {
 		pr.budget.give(cost)
 	}
 	return at, err
-}
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		t = time.Now()
-	}
-	return t.UnixMilli()
 }

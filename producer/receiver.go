@@ -35,6 +35,7 @@ func (l *link) receive() {
 		l.settle(r, &resp, now)
 		l.inFlight.Sub(r.bytes)
 		l.answers.Inc()
+		r.recycle()
 		l.broker.nudge()
 	}
 }

@@ -75,7 +75,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 	o.req.Reset()
 	o.req.Version = l.version
 	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
-	r := &request{}
+	r := requestPool.Get().(*request)
 	for p := b.todo.first(); p != nil; p = b.todo.first() {
 		n := p.take(l, now, o.room(limit, p))
 		if n.kind == tooBig {
@@ -95,6 +95,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 		}
 	}
 	if len(r.attempts) == 0 {
+		r.recycle()
 		return nil
 	}
 	for i := range r.attempts {

@@ -26,36 +26,42 @@ type topic struct {
 	closed  bool
 }
 
+// entry is what comes with a record besides its bytes.
+type entry struct {
+	d      delivery
+	cost   int64 // bytes of the budget
+	came   time.Time
+	urgent bool // someone waits for it: no linger
+}
+
 // early is a record that came before the partitions of its topic were known.
 type early struct {
-	rec  batcher.Record
-	pin  Pin
-	d    delivery
-	cost int64
-	came time.Time
+	entry
+	rec batcher.Record
+	pin Pin
 }
 
 // add gives a record its place: in a partition, or in the queue before it.
-func (t *topic) add(r *batcher.Record, pin Pin, d delivery, cost int64, urgent bool) (int32, error) {
+func (t *topic) add(r *batcher.Record, pin Pin, e entry) (int32, error) {
 	if parts := t.parts.Load(); parts != nil {
-		return t.route(*parts, r, pin, d, cost, urgent)
+		return t.route(*parts, r, pin, e)
 	}
 	t.mu.Lock()
 	if parts := t.parts.Load(); parts != nil {
 		t.mu.Unlock()
-		return t.route(*parts, r, pin, d, cost, urgent)
+		return t.route(*parts, r, pin, e)
 	}
 	defer t.mu.Unlock()
 	if t.closed {
 		return -1, ErrClosed
 	}
-	t.waiting = append(t.waiting, early{rec: cloneRecord(r), pin: pin, d: d, cost: cost, came: time.Now()})
+	t.waiting = append(t.waiting, early{entry: e, rec: cloneRecord(r), pin: pin})
 	t.arrived++
 	return -1, nil
 }
 
 // route chooses the partition and appends the record to it.
-func (t *topic) route(parts []*partition, r *batcher.Record, pin Pin, d delivery, cost int64, urgent bool) (int32, error) {
+func (t *topic) route(parts []*partition, r *batcher.Record, pin Pin, e entry) (int32, error) {
 	at := int(pin.next) - 1
 	switch {
 	case pin.next > 0 && at >= len(parts):
@@ -65,9 +71,9 @@ func (t *topic) route(parts []*partition, r *batcher.Record, pin Pin, d delivery
 	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
 		at = keyPartition(r.Key, len(parts))
 	default:
-		at = t.sticky.pick(parts, int(cost), t.pr.cfg.BatchBytes)
+		at = t.sticky.pick(parts, int(e.cost), t.pr.cfg.BatchBytes)
 	}
-	return int32(at), parts[at].append(r, d, cost, urgent)
+	return int32(at), parts[at].append(r, e)
 }
 
 func cloneRecord(r *batcher.Record) batcher.Record {
@@ -118,7 +124,7 @@ func (t *topic) grow(n int) {
 func (t *topic) admit(parts []*partition, batch []early) {
 	for i := range batch {
 		e := &batch[i]
-		at, err := t.route(parts, &e.rec, e.pin, e.d, e.cost, true)
+		at, err := t.route(parts, &e.rec, e.pin, e.entry)
 		if err != nil {
 			t.pr.budget.give(e.cost)
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})

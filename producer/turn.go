@@ -3,7 +3,8 @@ package producer
 // turn is a queue of partitions in which each stands at most once, so that each
 // gets its turn and none two batches in one request. The zero value is empty.
 type turn struct {
-	list []*partition
+	list []*partition // list[head:] is the queue
+	head int
 	in   map[*partition]struct{}
 }
 
@@ -15,28 +16,37 @@ func (t *turn) push(p *partition) {
 		t.in = map[*partition]struct{}{}
 	}
 	t.in[p] = struct{}{}
+	if t.head > 0 && len(t.list) == cap(t.list) {
+		t.compact()
+	}
 	t.list = append(t.list, p)
+}
+
+// compact moves the queue to the front of its memory.
+func (t *turn) compact() {
+	n := copy(t.list, t.list[t.head:])
+	clear(t.list[n:])
+	t.list, t.head = t.list[:n], 0
 }
 
 // first is the partition whose turn it is, nil if there is none.
 func (t *turn) first() *partition {
-	if len(t.list) == 0 {
+	if t.head == len(t.list) {
 		return nil
 	}
-	return t.list[0]
+	return t.list[t.head]
 }
 
 // drop takes the first one out.
 func (t *turn) drop() {
-	delete(t.in, t.list[0])
-	t.list[0] = nil
-	if t.list = t.list[1:]; len(t.list) == 0 {
-		t.list = nil
-	}
+	delete(t.in, t.list[t.head])
+	t.list[t.head] = nil
+	t.head++
 }
 
 // keep takes out those for which want says no.
 func (t *turn) keep(want func(*partition) bool) {
+	t.compact()
 	kept := t.list[:0]
 	for _, p := range t.list {
 		if want(p) {
