@@ -1,10 +1,9 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/magiconair/properties"
 )
 
 // entry is one property as it was given.
@@ -23,9 +22,9 @@ type line struct {
 const blanks = " \t\f"
 
 // logicalLines splits a file by the rules of java.util.Properties. The library
-// then reads line by line, for on a whole file it shows neither duplicates nor
-// line numbers, stops at the first bad line, and does not join continuations
-// that end in CRLF.
+// for it shows neither duplicates nor line numbers, stops at the first bad
+// line, does not join continuations that end in CRLF, and brings net/http into
+// every program that uses it; here it serves the tests to compare with.
 func logicalLines(data string) []line {
 	data = strings.TrimPrefix(data, "\ufeff")
 	data = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)
@@ -61,23 +60,66 @@ func cutContinuation(s string) (string, bool) {
 }
 
 // splitLine divides a logical line into name and value and resolves the escapes.
-// The texts of the library's own errors can hold a part of the value, and a line
-// without a name leaves a goroutine of it behind, so it does not get to see one.
 func splitLine(text string) (name, value, problem string) {
 	if strings.ContainsRune("=:#!\ufeff", firstRune(text)) {
 		return "", "", "the line has no property name"
 	}
-	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
-	p, err := loader.LoadBytes([]byte(text))
-	if err != nil || p.Len() != 1 {
-		return "", "", `the line has a \u that four hexadecimal digits do not follow`
+	end := nameEnd(text)
+	rest := strings.TrimLeft(text[end:], blanks)
+	if rest != "" && (rest[0] == '=' || rest[0] == ':') {
+		rest = strings.TrimLeft(rest[1:], blanks)
 	}
-	name = p.Keys()[0]
-	value, _ = p.Get(name)
-	if strings.ContainsRune(name+value, utf8.RuneError) {
+	name, ok1 := unescapeJava(text[:end])
+	value, ok2 := unescapeJava(rest)
+	switch {
+	case !ok1 || !ok2:
+		return "", "", `the line has a \u that four hexadecimal digits do not follow`
+	case strings.ContainsRune(name+value, utf8.RuneError):
 		return "", "", `the line has a \u that is no character of its own (write it as plain UTF-8)`
 	}
 	return name, value, ""
+}
+
+// nameEnd is where the name ends: before a blank, = or : that is not escaped.
+func nameEnd(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '=' || c == ':' || strings.IndexByte(blanks, c) >= 0:
+			return i
+		}
+	}
+	return len(text)
+}
+
+// unescapeJava resolves the escapes of java.util.Properties: a backslash before any
+// other character stands for that character.
+func unescapeJava(s string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, `\`)
+		b.WriteString(before)
+		if !found || after == "" {
+			return b.String(), true
+		}
+		c, size := utf8.DecodeRuneInString(after)
+		s = after[size:]
+		switch c {
+		case 't', 'n', 'r', 'f':
+			c = map[rune]rune{'t': '\t', 'n': '\n', 'r': '\r', 'f': '\f'}[c]
+		case 'u':
+			if len(s) < 4 {
+				return "", false
+			}
+			n, err := strconv.ParseUint(s[:4], 16, 16)
+			if err != nil {
+				return "", false
+			}
+			c, s = rune(n), s[4:]
+		}
+		b.WriteRune(c)
+	}
 }
 
 func firstRune(s string) rune {
