@@ -25,6 +25,7 @@ type batch struct {
 	urgent   bool      // someone waits for it: no linger
 	attempts int
 	tries    uint8 // answers in a row that are only worth a few tries
+	hangUps  int   // connections that died while the broker had it in hand
 	lastErr  error // of the latest attempt
 }
 

@@ -71,20 +71,50 @@ func (pr *Producer) Close(ctx context.Context) error {
 	var err error
 	if !pr.closing.Swap(true) {
 		pr.budget.close()
-		err = pr.flush(ctx)
+		if err = pr.flush(ctx); err == nil {
+			// A Produce that overlaps with Close may have got its place behind
+			// what the flush waited for (K17).
+			pr.shut()
+			err = pr.flush(ctx)
+		}
 		pr.end()
 	}
-	select {
-	case <-pr.closed:
-		return err
-	default:
-	}
-	select {
-	case <-pr.closed:
-		return err
-	case <-ctx.Done():
+	if !pr.told(ctx) {
 		return ctx.Err()
 	}
+	return err
+}
+
+// shut makes topics and partitions refuse what a Produce still brings.
+func (pr *Producer) shut() {
+	for _, t := range pr.allTopics() {
+		t.shut()
+	}
+	pr.each((*partition).shut)
+}
+
+// told waits until all callbacks have run, and reports whether they have. Once
+// ctx has ended and nothing more is sent, it waits only for as long as callbacks
+// come to an end: one that does not return must not keep Close.
+func (pr *Producer) told(ctx context.Context) bool {
+	const grace = 100 * time.Millisecond
+	select {
+	case <-pr.closed:
+		return true
+	case <-ctx.Done():
+	}
+	for pr.delivery.isStopped() {
+		before := pr.delivery.behind.Load()
+		select {
+		case <-pr.closed:
+			return true
+		case <-time.After(grace):
+			if pr.delivery.behind.Load() == before {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // Abort ends the producer at once and sends nothing more. Records that may be
@@ -107,10 +137,6 @@ func (pr *Producer) end() {
 		}
 		pr.each((*partition).abort)
 		pr.delivery.stop()
-		go func() {
-			pr.last.Wait()
-			close(pr.closed)
-		}()
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +19,12 @@ import (
 // control is the loop that knows the cluster: metadata, leaders, producer IDs.
 // It has a connection of its own, so that it never waits behind records.
 type control struct {
-	pr    *Producer
-	ctx   context.Context // of the broker loops it starts
-	woken chan struct{}
-	err   atomic.Error // of the latest round
-	done  atomic.Int64 // rounds that succeeded
+	pr     *Producer
+	ctx    context.Context // of the broker loops it starts
+	woken  chan struct{}
+	err    atomic.Error // of the latest round
+	done   atomic.Int64 // rounds that succeeded
+	rounds atomic.Int64 // rounds that ended
 
 	mu      sync.Mutex
 	stale   bool // metadata was asked for
@@ -34,8 +36,9 @@ type control struct {
 	snap    *cluster.Snapshot
 	brokers map[int32]*broker
 	conn    *conn.Conn
-	connID  int32 // of the broker at the other end, -1 if not known
-	next    int   // bootstrap server to try
+	connID  int32  // of the broker at the other end, -1 if not known
+	last    string // address of the latest connection
+	next    int    // bootstrap server to try
 	backoff retry.Backoff
 }
 
@@ -94,8 +97,16 @@ func (c *control) wake() {
 	}
 }
 
+// errNoAnswer is why a producer that began a moment ago has got nowhere.
+var errNoAnswer = errors.New("no broker has answered yet")
+
 // lastError is why the latest round failed, nil if it did not.
-func (c *control) lastError() error { return c.err.Load() }
+func (c *control) lastError() error {
+	if c.rounds.Load() == 0 {
+		return errNoAnswer
+	}
+	return c.err.Load()
+}
 
 // work is what was asked for.
 type work struct{ stale, needsID bool }
@@ -112,7 +123,7 @@ func (c *control) take(notBefore time.Time) (w work, wait time.Duration) {
 	if wait = time.Until(notBefore); wait > 0 && !c.urgent {
 		return work{}, wait
 	}
-	c.stale, c.needsID, c.urgent = false, false, false
+	c.stale, c.urgent = false, false // needsID stays until there is one
 	return w, 0
 }
 
@@ -183,6 +194,7 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 		return false
 	}
 	c.err.Store(err)
+	c.rounds.Inc()
 	if err != nil {
 		c.pr.log.Warn("cannot learn about the cluster", "err", err)
 		c.hangUp()
@@ -210,8 +222,9 @@ func (c *control) connect(ctx context.Context) error {
 	}
 	var targets []target
 	known := c.snap.Brokers()
+	first := rand.IntN(max(1, len(known)))
 	for i := range known {
-		b := known[(i+rand.IntN(len(known)))%len(known)]
+		b := known[(first+i)%len(known)]
 		targets = append(targets, target{b.ID, b.Addr()})
 	}
 	servers := c.pr.cfg.BootstrapServers
@@ -219,11 +232,20 @@ func (c *control) connect(ctx context.Context) error {
 		targets = append(targets, target{-1, servers[(c.next+i)%len(servers)]})
 	}
 	c.next++
+	// Whoever served last comes last: it may take everything and answer nothing
+	// (K19).
+	late := func(t target) int {
+		if t.addr == c.last {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(targets, func(a, b target) int { return late(a) - late(b) })
 	var errs []error
 	for _, t := range targets {
 		opened, err := conn.Dial(ctx, t.addr, c.pr.connOptions())
 		if err == nil {
-			c.conn, c.connID = opened, t.id
+			c.conn, c.connID, c.last = opened, t.id, t.addr
 			return nil
 		}
 		errs = append(errs, err)
@@ -337,7 +359,10 @@ func (c *control) apply(t *topic) (gaps bool) {
 		p.retarget(b, kp.LeaderEpoch)
 		gaps = gaps || b == nil
 	}
-	return gaps
+	if !t.idle() {
+		t.unknown(fmt.Errorf("%w: %q has %d partitions", ErrUnknownPartition, t.name, len(known.Partitions)), false)
+	}
+	return gaps || !t.idle()
 }
 
 // finalForTopic says whether asking again cannot help soon.
@@ -387,6 +412,9 @@ func (c *control) initProducerID(ctx context.Context) error {
 	}
 	id := &identity{producerID: resp.ProducerID, epoch: resp.ProducerEpoch, broker: c.connID, window: window}
 	c.pr.identity.Store(id)
+	c.mu.Lock()
+	c.needsID = false // also where it was asked for again meanwhile
+	c.mu.Unlock()
 	c.pr.log.Info("got a producer id", "producer_id", id.producerID, "epoch", id.epoch)
 	c.pr.each((*partition).nudge)
 	return nil

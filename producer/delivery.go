@@ -19,13 +19,30 @@ type deliverer struct {
 	woken     chan struct{}
 	goroutine atomic.Uint64 // id of the loop's goroutine
 	left      atomic.Uint64 // refusals that had their callback
+	behind    atomic.Int64  // records that wait for theirs
+	awaiting  atomic.Int32  // callers of await
 
 	mu       sync.Mutex
 	ready    []*partition
 	refusals []refusal
 	refused  uint64
 	stopped  bool
+	ended    bool          // the loop is over: it was stopped, and nothing was left
 	progress chan struct{} // closed and renewed after callbacks, see signal
+
+	// Of the loop alone. They are here since a callback may end the goroutine,
+	// as t.FailNow does (K37): another one goes on.
+	now   round
+	first sync.Once
+}
+
+// round is what the loop has before it, without what it has begun.
+type round struct {
+	refusals []refusal
+	ready    []*partition
+	p        *partition // whose batches follow
+	batches  []resolved
+	records  int // of batches[0] that had their callback
 }
 
 // refusal is a record that found no place in a partition.
@@ -36,9 +53,10 @@ type refusal struct {
 	err       error
 }
 
-// maxRefusals is how many refusals may wait for their callbacks before Produce
-// waits, too: refusing is fast, a callback may be slow (K44).
-const maxRefusals = 10_000
+// maxBehind is how many records may wait for their callbacks before Produce
+// waits, too: buffers are free by then, but records that fail can come faster
+// than callbacks run (K44).
+const maxBehind = 1 << 18
 
 func newDeliverer(pr *Producer) deliverer {
 	return deliverer{pr: pr, woken: make(chan struct{}, 1), progress: make(chan struct{})}
@@ -52,16 +70,40 @@ func (d *deliverer) enqueue(p *partition) {
 	d.wake()
 }
 
-// refuse queues the callback of a record that was not accepted. It reports how
-// many wait.
-func (d *deliverer) refuse(r refusal) int {
+// refuse queues the callback of a record that was not accepted.
+func (d *deliverer) refuse(r refusal) {
+	d.behind.Inc()
 	d.mu.Lock()
 	d.refusals = append(d.refusals, r)
 	d.refused++
-	n := len(d.refusals)
+	late := d.ended
+	d.ended = false
 	d.mu.Unlock()
-	d.wake()
-	return n
+	if late {
+		go d.run() // the producer is closed, and this one has a callback, too (K17)
+	} else {
+		d.wake()
+	}
+}
+
+// wait blocks while callbacks are too far behind. A callback itself does not
+// wait for its own kind.
+func (d *deliverer) wait(ctx context.Context, maxWait time.Duration) error {
+	if d.behind.Load() < maxBehind || d.inCallback() {
+		return nil
+	}
+	if maxWait == 0 {
+		return ErrBufferFull
+	}
+	if maxWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, maxWait, ErrBufferFull)
+		defer cancel()
+	}
+	if d.await(ctx, func() bool { return d.behind.Load() < maxBehind }) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 func (d *deliverer) wake() {
@@ -78,96 +120,162 @@ func (d *deliverer) stop() {
 	d.wake()
 }
 
+func (d *deliverer) isStopped() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stopped
+}
+
 // run delivers until it is stopped and nothing is left.
 func (d *deliverer) run() {
 	d.goroutine.Store(goroutineID())
-	for {
-		d.mu.Lock()
-		ready, refusals, stopped := d.ready, d.refusals, d.stopped
-		d.ready, d.refusals = nil, nil
-		d.mu.Unlock()
-		if len(ready)+len(refusals) == 0 {
-			if stopped {
-				return
-			}
-			<-d.woken
-			continue
+	over := false
+	defer func() {
+		if !over {
+			go d.run() // a callback ended this goroutine
 		}
-		for _, r := range refusals {
-			d.tell(r)
-		}
-		for _, p := range ready {
-			p.deliver()
-		}
-		d.signal()
+	}()
+	for d.next() {
+		d.tellAll()
 	}
+	over = true
+	d.first.Do(func() { close(d.pr.closed) })
+	d.signal()
+}
+
+// next waits for the next round, and reports false if there is none.
+func (d *deliverer) next() bool {
+	for !d.now.begun() {
+		d.mu.Lock()
+		d.now.ready, d.now.refusals = d.ready, d.refusals
+		d.ready, d.refusals = nil, nil
+		d.ended = d.stopped && !d.now.begun()
+		ended := d.ended
+		d.mu.Unlock()
+		if ended {
+			return false
+		}
+		if !d.now.begun() {
+			<-d.woken
+		}
+	}
+	return true
+}
+
+func (r *round) begun() bool { return len(r.refusals)+len(r.ready)+len(r.batches) > 0 }
+
+// tellAll runs the callbacks of the round. What is to be done with a callback
+// is noted before it runs: it may not return.
+func (d *deliverer) tellAll() {
+	r := &d.now
+	for len(r.refusals) > 0 {
+		next := r.refusals[0]
+		r.refusals = r.refusals[1:]
+		d.tell(next)
+	}
+	for len(r.ready)+len(r.batches) > 0 {
+		if len(r.batches) == 0 {
+			r.p, r.ready = r.ready[0], r.ready[1:]
+			r.batches = r.p.takeResolved()
+		}
+		for len(r.batches) > 0 {
+			r.p.deliver(&r.batches[0], &r.records)
+			r.batches[0] = resolved{}
+			r.batches, r.records = r.batches[1:], 0
+			d.signal()
+		}
+		if r.p.moreResolved() {
+			d.enqueue(r.p) // behind the others
+		}
+	}
+	r.refusals, r.ready, r.p, r.batches = nil, nil, nil, nil
+	d.signal()
 }
 
 func (d *deliverer) tell(r refusal) {
 	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: NotWritten}
 	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: NotWritten, Err: r.err}
 	d.pr.stats.outcome(NotWritten, 1)
+	defer d.left.Inc()
 	d.pr.call(r.d.done, res)
-	d.left.Inc()
 }
 
-// deliver runs the callbacks of what was resolved, in order.
-func (p *partition) deliver() {
-	for {
-		p.mu.Lock()
-		batches := p.resolved
-		p.resolved = nil
-		p.delivering = len(batches) > 0
-		p.mu.Unlock()
-		if len(batches) == 0 {
-			return
-		}
-		for i := range batches {
-			p.deliverBatch(&batches[i])
-		}
-	}
+func (p *partition) takeResolved() []resolved {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	batches := p.resolved
+	p.resolved = nil
+	return batches
 }
 
-func (p *partition) deliverBatch(r *resolved) {
+// moreResolved reports whether the partition has to stand in the queue again.
+func (p *partition) moreResolved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delivering = len(p.resolved) > 0
+	return p.delivering
+}
+
+// deliver runs the callbacks of a batch that was resolved, in order, but for
+// those of which done says that they ran before.
+func (p *partition) deliver(r *resolved, done *int) {
 	deliveries := r.b.Deliveries()
-	for i := range deliveries {
-		d := &deliveries[i]
-		res := Result{
-			Topic: p.topic.name, Partition: p.index, Offset: -1,
-			Tag: d.tag, Outcome: r.outcome, Err: r.err,
-		}
-		if r.outcome == Written {
-			res.Timestamp = time.UnixMilli(d.timestamp)
-			if r.appendTime >= 0 {
-				res.Timestamp = time.UnixMilli(r.appendTime)
-			}
-		}
-		if r.offset >= 0 {
-			res.Offset = r.offset + int64(i)
-		}
-		p.pr.call(d.done, res)
+	for *done < len(deliveries) {
+		i := *done
+		*done++
+		p.pr.call(deliveries[i].done, p.result(r, i))
 	}
 	p.delivered.Add(uint64(len(deliveries)))
 	r.b.recycle()
 }
 
-// call runs one callback. A panic in it is reported and goes no further: the
-// records behind it have callbacks, too (K37).
-func (pr *Producer) call(done func(Result), r Result) {
-	if done == nil {
-		return
+// result is that of record i of the batch.
+func (p *partition) result(r *resolved, i int) Result {
+	d := &r.b.Deliveries()[i]
+	res := Result{
+		Topic: p.topic.name, Partition: p.index, Offset: -1,
+		Tag: d.tag, Outcome: r.outcome, Err: r.err,
 	}
+	if r.outcome == Written {
+		res.Timestamp = time.UnixMilli(d.timestamp)
+		if r.appendTime >= 0 {
+			res.Timestamp = time.UnixMilli(r.appendTime)
+		}
+	}
+	if r.offset >= 0 {
+		res.Offset = r.offset + int64(i)
+	}
+	return res
+}
+
+// call runs one callback. A panic in it is reported and goes no further, and
+// neither does an end of the goroutine (runtime.Goexit): the records behind it
+// have callbacks, too (K37).
+func (pr *Producer) call(done func(Result), r Result) {
+	returned := false
 	defer func() {
+		pr.delivery.behind.Dec()
+		if returned {
+			return
+		}
+		pr.stats.panics.Inc()
 		if v := recover(); v != nil {
-			pr.stats.panics.Inc()
 			pr.log.Error("a delivery callback panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		} else {
+			pr.log.Error("a delivery callback ended its goroutine", "stack", string(debug.Stack()))
 		}
 	}()
-	done(r)
+	if done != nil {
+		done(r)
+	}
+	returned = true
 }
 
 // signal wakes those who wait for progress.
 func (d *deliverer) signal() {
+	if d.awaiting.Load() == 0 {
+		return
+	}
 	d.mu.Lock()
 	close(d.progress)
 	d.progress = make(chan struct{})
@@ -177,6 +285,8 @@ func (d *deliverer) signal() {
 // await blocks until ready says yes, looking again after each round of
 // callbacks, or ctx ends.
 func (d *deliverer) await(ctx context.Context, ready func() bool) error {
+	d.awaiting.Inc()
+	defer d.awaiting.Dec()
 	for {
 		d.mu.Lock()
 		progress := d.progress
@@ -199,12 +309,6 @@ func (d *deliverer) mark() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.refused
-}
-
-func (d *deliverer) crowded() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.refusals) >= maxRefusals
 }
 
 // inCallback reports whether the caller is a delivery callback.

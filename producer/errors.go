@@ -71,8 +71,11 @@ func SafeToResend(err error) bool {
 
 // because joins a reason with what happened last, if that says more.
 func because(reason, last error) error {
-	if last == nil || errors.Is(last, reason) {
+	switch {
+	case last == nil:
 		return reason
+	case errors.Is(last, reason):
+		return last
 	}
 	return fmt.Errorf("%w: %w", reason, last)
 }

@@ -3,6 +3,7 @@ package producer_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,7 +21,6 @@ func TestK10FlushAndCancelAtOnce(t *testing.T) {
 	r := newRig(t, topics(1), func(c *config.Config) {
 		c.BatchBytes, c.BufferBytes, c.Linger = 600, 600, 0
 	})
-	r.unordered = true // a blocked caller may come after the next round's first record
 	var gate chan struct{}
 	var mu sync.Mutex
 	r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
@@ -37,7 +37,7 @@ func TestK10FlushAndCancelAtOnce(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() { r.produce(ctx, producer.Record{}, 400) })
 		for r.p.Stats().Blocked == 0 {
-			// B is on its way to the queue.
+			runtime.Gosched() // the caller is on its way to the queue
 		}
 		flushed := make(chan error, 1)
 		running.Go(func() { flushed <- r.p.Flush(r.within(time.Minute)) })
@@ -73,10 +73,8 @@ func TestK10FlushIsNotStarved(t *testing.T) {
 			}
 		})
 	}
-	for range 20 {
-		r.mu.Lock()
-		before := len(r.entries)
-		r.mu.Unlock()
+	for r.count() < 20_000 {
+		before := r.count()
 		r.flush(time.Minute)
 		if before > 8 && r.done() < before-8 { // some are numbered, and not yet handed over
 			t.Errorf("flushed, and of %d records only %d have an outcome", before, r.done())
@@ -89,6 +87,40 @@ func TestK10FlushIsNotStarved(t *testing.T) {
 	}
 }
 
+// K10: callbacks are slower than records come, so that there is always one to
+// run. A flush waits for those before it, and for no others.
+func TestK10FlushIsNotStarvedByCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(2), func(c *config.Config) { c.Linger = 0 })
+		ctx, cancel := context.WithCancel(t.Context())
+		var producing sync.WaitGroup
+		for i := range int32(2) {
+			producing.Go(func() {
+				for ctx.Err() == nil {
+					n, rec := r.enter(producer.Record{Partition: producer.On(i)}, 10)
+					r.p.Produce(context.Background(), rec, func(res producer.Result) {
+						time.Sleep(time.Millisecond)
+						r.note(n, res)
+					})
+					time.Sleep(1800 * time.Microsecond)
+				}
+			})
+		}
+		for range 3 {
+			time.Sleep(time.Second)
+			begun := time.Now()
+			behind := r.count() - r.done()
+			r.flush(time.Hour)
+			if d := time.Since(begun); d > time.Duration(2*behind+10)*time.Millisecond {
+				t.Errorf("took %v, for %d callbacks of 1 ms", d, behind)
+			}
+		}
+		cancel()
+		producing.Wait()
+		r.judge()
+	})
+}
+
 // K30: Flush, Close, a full buffer and a sync write do not wait for linger.
 func TestK30LingerIsCutShort(t *testing.T) {
 	const linger = 20 * time.Second
@@ -97,10 +129,13 @@ func TestK30LingerIsCutShort(t *testing.T) {
 		c.BatchBytes, c.BufferBytes = 1000, 1000
 	}
 	for name, act := range map[string]func(r *rig){
-		"flush":       func(r *rig) { r.produce(r.t.Context(), producer.Record{}, 10); r.flush(time.Minute) },
-		"close":       func(r *rig) { r.produce(r.t.Context(), producer.Record{}, 10); r.judge() },
-		"sync":        func(r *rig) { r.sync(r.t.Context(), producer.Record{}, 10) },
-		"full buffer": func(r *rig) { r.produce(r.t.Context(), producer.Record{}, 600); r.sync(r.t.Context(), producer.Record{}, 600) },
+		"flush": func(r *rig) { r.produce(r.t.Context(), producer.Record{}, 10); r.flush(time.Minute) },
+		"close": func(r *rig) { r.produce(r.t.Context(), producer.Record{}, 10); r.judge() },
+		"sync":  func(r *rig) { r.sync(r.t.Context(), producer.Record{}, 10) },
+		"full buffer": func(r *rig) {
+			r.produce(r.t.Context(), producer.Record{}, 600)
+			r.sync(r.t.Context(), producer.Record{}, 600)
+		},
 		"flush of several": func(r *rig) {
 			for range 8 {
 				r.produce(r.t.Context(), producer.Record{}, 10)

@@ -44,10 +44,17 @@ type tally struct{ written, notWritten, unknown, refused int }
 // configuration says so. What is not closed in the end is aborted.
 func newRig(t *testing.T, cc producertest.Config, change func(*config.Config)) *rig {
 	t.Helper()
+	return newSpoiltRig(t, cc, func(*producertest.Cluster) {}, change)
+}
+
+// newSpoiltRig is newRig for a cluster with faults from the beginning.
+func newSpoiltRig(t *testing.T, cc producertest.Config, spoil func(*producertest.Cluster), change func(*config.Config)) *rig {
+	t.Helper()
 	c, err := producertest.New(cc)
 	if err != nil {
 		t.Fatal(err)
 	}
+	spoil(c)
 	cfg := config.Default()
 	cfg.BootstrapServers = c.Addrs()
 	cfg.Dialer = c.Dial
@@ -141,6 +148,13 @@ func (r *rig) result(n int) producer.Result {
 	return rs[0]
 }
 
+// count is how many records there are.
+func (r *rig) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.entries)
+}
+
 // done is how many records have their outcome.
 func (r *rig) done() int {
 	r.mu.Lock()
@@ -197,10 +211,24 @@ func (r *rig) judgeClosed() tally {
 	if s.BufferedBytes != 0 || s.Blocked != 0 {
 		r.t.Errorf("after the end %d bytes are in use and %d callers wait", s.BufferedBytes, s.Blocked)
 	}
+	if r.t.Failed() {
+		r.t.Logf("first error: %v", r.firstError())
+	}
 	if s.CallbackPanics == 0 && s.Unknown+s.Written+s.NotWritten != int64(sum.written+sum.notWritten+sum.unknown) && !r.cutShort() {
 		r.t.Errorf("outcomes %+v, stats %+v", sum, s)
 	}
 	return sum
+}
+
+func (r *rig) firstError() error {
+	for _, e := range r.entries {
+		for _, res := range e.results {
+			if res.Err != nil {
+				return res.Err
+			}
+		}
+	}
+	return nil
 }
 
 // cutShort reports whether someone stopped waiting for a record, so that what

@@ -8,10 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const sequences = 1 << 31
+const sequenceSpace = 1 << 31
 
 // distance is how many sequences b lies behind a.
-func distance(a, b int32) int64 { return (int64(b) - int64(a)) & (sequences - 1) }
+func distance(a, b int32) int64 { return (int64(b) - int64(a)) & (sequenceSpace - 1) }
 
 // eachBatch calls f for every batch of a Produce request.
 func (c *tapConn) eachBatch(p *kmsg.ProduceRequest, f func(chainKey, kmsg.RecordBatch)) {
@@ -41,7 +41,7 @@ func (c *tapConn) produces(id int32, p *kmsg.ProduceRequest) {
 		}
 	}
 	c.eachBatch(p, func(k chainKey, b kmsg.RecordBatch) {
-		s := sent{
+		s := sentBatch{
 			at: time.Now(), conn: c.number, addr: c.addr, request: id, topic: k.topic, partition: k.partition,
 			epoch: k.epoch, base: b.FirstSequence, records: b.NumRecords,
 		}
@@ -52,7 +52,7 @@ func (c *tapConn) produces(id int32, p *kmsg.ProduceRequest) {
 }
 
 // judge looks at a batch that is about to be written.
-func (c *tapConn) judge(s *sent, k chainKey, b kmsg.RecordBatch) {
+func (c *tapConn) judge(s *sentBatch, k chainKey, b kmsg.RecordBatch) {
 	for _, o := range c.tap.conns {
 		if o != c && !o.ended && o.owes[k] > 0 {
 			c.tap.fault("I14: %v while connection %d owes %d answers", s, o.number, o.owes[k])
@@ -74,11 +74,10 @@ func (c *tapConn) judge(s *sent, k chainKey, b kmsg.RecordBatch) {
 	chain.open = append(chain.open, b)
 	una := chain.open[0].FirstSequence
 	depth := distance(una, s.base) + int64(s.records)
-	if len(chain.open) > 1 {
-		chain.deepest = max(chain.deepest, depth)
-		if w := c.limit(); depth > w {
-			c.tap.fault("W: %v ends %d beyond sequence %d, the limit is %d", s, depth, una, w)
-		}
+	chain.deepest = max(chain.deepest, depth)
+	// One that is alone may always go, even if it was cut for another window.
+	if w := c.limit(); len(chain.open) > 1 && depth > w {
+		c.tap.fault("W: %v ends %d beyond sequence %d, the limit is %d", s, depth, una, w)
 	}
 }
 
@@ -146,7 +145,7 @@ func (c *tapConn) succeeded(req *kmsg.ProduceRequest, resp *kmsg.ProduceResponse
 			return
 		}
 		chain := c.tap.chains[k]
-		for len(chain.open) > 0 && distance(chain.open[0].FirstSequence, b.FirstSequence) < sequences/2 {
+		for len(chain.open) > 0 && distance(chain.open[0].FirstSequence, b.FirstSequence) < sequenceSpace/2 {
 			chain.open = chain.open[1:]
 		}
 	})

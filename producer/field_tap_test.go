@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // tap sits on the producer's sockets and reads both directions. It knows what
 // the producer wrote, and which answers it can know of: those that were handed
@@ -24,24 +24,24 @@ type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 //   - a partition is not written to one connection while another one that is
 //     not closed owes an answer for it.
 type tap struct {
-	dialer dialer
-	most   int32 // the user's limit
+	below dialFunc
+	most  int32 // the user's limit
 
 	mu      sync.Mutex
 	changed *sync.Cond
 	conns   []*tapConn
-	sent    []sent
+	sent    []sentBatch
 	topics  map[[16]byte]string
 	chains  map[chainKey]*tapChain
 	faults  []string
 
 	// cut ends the connection after so many bytes of a request that is about
-	// to be written; negative: not.
-	cut func(c *tapConn, key int16) int
+	// to be written, which has size bytes; negative: not.
+	cut func(key int16, size int) int
 }
 
-// sent is a batch that was written.
-type sent struct {
+// sentBatch is a batch that was written.
+type sentBatch struct {
 	at        time.Time
 	conn      int // number of the connection, from 0
 	addr      string
@@ -54,7 +54,7 @@ type sent struct {
 	first     bool
 }
 
-func (s sent) String() string {
+func (s sentBatch) String() string {
 	return fmt.Sprintf("%s/%d e%d s%d+%d on %d", s.topic, s.partition, s.epoch, s.base, s.records, s.conn)
 }
 
@@ -72,14 +72,14 @@ type tapChain struct {
 	deepest int64 // most sequences from the oldest one without a success on
 }
 
-func newTap(d dialer, most int32) *tap {
-	t := &tap{dialer: d, most: most, topics: map[[16]byte]string{}, chains: map[chainKey]*tapChain{}}
+func newTap(d dialFunc, most int32) *tap {
+	t := &tap{below: d, most: most, topics: map[[16]byte]string{}, chains: map[chainKey]*tapChain{}}
 	t.changed = sync.NewCond(&t.mu)
 	return t
 }
 
 func (t *tap) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := t.dialer(ctx, network, addr)
+	raw, err := t.below(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func (t *tap) fault(format string, args ...any) {
 }
 
 // batches returns what was written so far and fits.
-func (t *tap) batches(fits func(sent) bool) []sent {
+func (t *tap) batches(fits func(sentBatch) bool) []sentBatch {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list []sent
+	var list []sentBatch
 	for _, s := range t.sent {
 		if fits == nil || fits(s) {
 			list = append(list, s)
@@ -108,7 +108,7 @@ func (t *tap) batches(fits func(sent) bool) []sent {
 }
 
 // await blocks until so many batches that fit were written, or an hour passed.
-func (t *tap) await(n int, fits func(sent) bool) bool {
+func (t *tap) await(n int, fits func(sentBatch) bool) bool {
 	late := false
 	timer := time.AfterFunc(time.Hour, func() {
 		t.mu.Lock()
@@ -240,7 +240,7 @@ func (t *tap) written(c *tapConn, p []byte) int {
 	defer t.mu.Unlock()
 	n := -1
 	if t.cut != nil && len(c.out) == 0 && len(p) >= 8 {
-		if n = t.cut(c, int16(binary.BigEndian.Uint16(p[4:]))); n >= 0 {
+		if n = t.cut(int16(binary.BigEndian.Uint16(p[4:])), len(p)); n >= 0 {
 			return min(n, len(p))
 		}
 	}

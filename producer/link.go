@@ -168,10 +168,10 @@ func (l *link) reap(unsent bool) {
 	} else if last != nil {
 		requests = append(requests, last)
 	}
-	for _, r := range requests {
-		for _, at := range r.attempts {
-			if !at.done {
-				at.p.lost(l, cause)
+	for i, r := range requests {
+		for j := range r.attempts {
+			if at := &r.attempts[j]; !at.done {
+				at.p.lost(l, at.b, i == 0, cause)
 			}
 		}
 	}

@@ -207,18 +207,23 @@ func (p *partition) recreated() {
 	p.do(fx)
 }
 
-// lost says that the connection died with what was outstanding on it.
-func (p *partition) lost(l *link, err error) {
+// lost says that the connection died with what was outstanding on it. Served is
+// what the broker had in hand then, b of this partition. There is no pause here:
+// the broker's loop makes one where it helps, and bind for what was served.
+func (p *partition) lost(l *link, b *batch, served bool, err error) {
 	p.mu.Lock()
 	var fx effects
 	if p.link == l {
+		if served {
+			b.hangUps++
+		}
 		r := p.win.Lost()
 		p.link = nil
 		p.resolve(r, &fx)
 		if r.HeadRefused {
 			p.headRefused(&fx)
 		}
-		p.blame(err) // no pause: the broker's loop makes one where it helps
+		p.blame(err)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue, fx.refresh = p.target, true
 	}
@@ -300,6 +305,13 @@ func (p *partition) abort() {
 	p.publish()
 	p.mu.Unlock()
 	p.do(fx)
+}
+
+// shut refuses what comes from now on.
+func (p *partition) shut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
 }
 
 // unsettled reports whether records accepted before the mark have no callback

@@ -16,16 +16,11 @@ import (
 // closed, the buffer full.
 //
 // At a full buffer Produce waits for room, for max.block.ms at most and until
-// ctx ends. ctx bounds that wait only: a record that has its place in the order
-// is not withdrawn any more.
+// ctx ends; so it does when callbacks are far behind. ctx bounds that wait only:
+// a record that has its place in the order is not withdrawn any more.
 func (pr *Producer) Produce(ctx context.Context, rec Record, done func(Result)) {
-	at, err := pr.produce(ctx, &rec, done, pr.cfg.MaxBlock, false)
-	if err == nil {
-		return
-	}
-	r := refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err}
-	if pr.delivery.refuse(r) >= maxRefusals && !pr.delivery.inCallback() {
-		_ = pr.delivery.await(ctx, func() bool { return !pr.delivery.crowded() })
+	if at, err := pr.produce(ctx, &rec, done, pr.cfg.MaxBlock, false); err != nil {
+		pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err})
 	}
 }
 
@@ -130,6 +125,12 @@ func (w *waitAll) giveUp(o Outcome, err error) Results {
 // produce gives the record its place, or says why not. The partition is -1 as
 // long as none is chosen.
 func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
+	if err := ctx.Err(); err != nil {
+		return -1, err // no place for a record that nobody wants any more (K12)
+	}
+	if err := pr.delivery.wait(ctx, maxWait); err != nil {
+		return -1, err
+	}
 	if pr.closing.Load() {
 		return -1, ErrClosed
 	}

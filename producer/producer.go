@@ -52,7 +52,6 @@ type Producer struct {
 	closed  chan struct{} // everything has ended
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup // all but delivery
-	last    sync.WaitGroup // delivery
 
 	topicsMu sync.Mutex
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
@@ -99,7 +98,7 @@ func (pr *Producer) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	pr.cancel = cancel
 	pr.control = newControl(pr, ctx)
-	pr.last.Go(pr.delivery.run)
+	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }

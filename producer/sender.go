@@ -46,6 +46,8 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 		defer close(received)
 		l.receive()
 	}()
+	// A write that blocks must not hold up the end.
+	defer context.AfterFunc(ctx, func() { l.die(errEnded) })()
 	unsent := false
 	for l.dead() == nil && ctx.Err() == nil {
 		now := time.Now()
@@ -87,7 +89,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 			b.timers.add(n.when, p)
 		case needsEncoding:
 			n.encode.encode(b.pr.codec)
-			p.encoded(n.encode)
+			p.encoded(n.encode, b)
 			b.todo.push(p)
 		case taken:
 			o.add(&n.at, l.version, limit)

@@ -33,6 +33,9 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	outcome := p.answerOf(b, d)
 	r := p.win.Settle(at.batch, outcome, a.baseOffset)
 	p.count(outcome)
+	if r.Stalled && p.open != nil {
+		p.seal() // the next replay may need a new batch that proves the others
+	}
 	if r.Written.Len() > 0 {
 		p.anchor = anchor{acked: now, recorded: time.UnixMilli(b.MaxTimestamp())}
 		p.backoff.Reset()
@@ -42,7 +45,9 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	if d.Fate == retry.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
-	if d.Backoff || r.Stalled {
+	// What the old leader still has to say is no reason to keep the new one
+	// waiting (KIP-951).
+	if moving := p.link != nil && p.link.broker != p.target; (d.Backoff || r.Stalled) && !moving {
 		p.pauseUntil(now)
 	}
 	fx.refresh = d.Refresh || r.Stalled
@@ -223,7 +228,7 @@ func (p *partition) giveUpAll(fx *effects) {
 		p.seal()
 	}
 	for _, b := range p.sealed {
-		b.lastErr = p.fatal
+		b.lastErr = because(p.fatal, b.lastErr)
 	}
 	p.resolve(p.win.Fence(), fx)
 }
@@ -251,7 +256,9 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		case r.Written.Has(i):
 			if i == r.Written.To-1 {
 				offset = r.LastOffset
-				res.appendTime = appendTime
+				if b.attempts == 1 || appendTime != b.MaxTimestamp() {
+					res.appendTime = appendTime // else the one that answers to duplicates carry, whatever the topic does
+				}
 			}
 			res.outcome, res.offset = Written, offset
 			if offset >= 0 {
@@ -272,6 +279,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 		}
 	}
 	p.pr.stats.outcome(res.outcome, b.Records())
+	p.pr.delivery.behind.Add(int64(b.Records()))
 	fx.free += b.cost
 	b.release()
 	p.sealed[0] = nil

@@ -52,10 +52,13 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		fx.enqueue = p.target
 		return next{}
 	}
+	if p.encoding {
+		return next{} // the sender of a former leader is at it, see encoded
+	}
 	if p.needsCalm(now) {
 		p.settleDown(fx, now)
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, fx) || !p.fresh(now) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || !p.fresh(now) {
 		return next{}
 	}
 	if now.Before(p.retryAt) {
@@ -85,27 +88,36 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
 }
 
-// encoded gives a batch back to the partition.
-func (p *partition) encoded(b *batch) {
+// encoded gives a batch back to the partition. If that went to another broker
+// meanwhile, its sender has waited.
+func (p *partition) encoded(b *batch, by *broker) {
 	p.mu.Lock()
 	p.encoding, b.encoded = false, true
+	target := p.target
 	p.mu.Unlock()
+	if target != nil && target != by {
+		target.enqueue(p)
+	}
 }
 
 // bind ties the partition to the connection, and gives the window a producer
 // ID. A partition uses one connection at a time.
-func (p *partition) bind(l *link, fx *effects) bool {
+func (p *partition) bind(l *link, now time.Time) bool {
 	if p.link != l {
 		if p.win.Outstanding() > 0 {
 			return false // the old connection is dying; it will say what was lost
 		}
 		p.link = l
 		p.win.Bind(l.limits)
+		// What brokers hung up on twice may be what they die of. It waits, so
+		// that others get through before it does it again (K24).
+		if p.head().hangUps > 1 {
+			p.pauseUntil(now)
+		}
 	}
 	id := p.pr.identity.Load()
 	if id == nil {
-		fx.renew = true
-		return false
+		return false // control is asking for the first one, and will nudge
 	}
 	if p.ident == id {
 		return true

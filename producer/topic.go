@@ -1,7 +1,6 @@
 package producer
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,7 +9,8 @@ import (
 )
 
 // topic is what a producer keeps of one topic. Until its partitions are known
-// records wait here, in order; afterwards nothing takes the lock any more.
+// records wait here, in order; afterwards only those do that are pinned to a
+// partition which metadata does not show yet (K64), and no other takes the lock.
 type topic struct {
 	pr     *Producer
 	name   string
@@ -21,8 +21,8 @@ type topic struct {
 	mu      sync.Mutex
 	waiting []early
 	arrived uint64 // records that came to wait
-	left    uint64 // records that went on, or failed
-	missed  int    // answers in a row that did not know the topic
+	moving  int    // groups of them that are neither here nor elsewhere
+	missed  int    // answers in a row that did not show what is waited for
 	closed  bool
 }
 
@@ -34,39 +34,54 @@ type entry struct {
 	urgent bool // someone waits for it: no linger
 }
 
-// early is a record that came before the partitions of its topic were known.
+// early is a record that came before its partition was known.
 type early struct {
 	entry
-	rec batcher.Record
-	pin Pin
+	rec    batcher.Record
+	pin    Pin
+	number uint64 // of those that came to wait
 }
 
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(r *batcher.Record, pin Pin, e entry) (int32, error) {
-	if parts := t.parts.Load(); parts != nil {
-		return t.route(*parts, r, pin, e)
+	if parts := t.known(pin); parts != nil {
+		return t.route(parts, r, pin, e)
 	}
 	t.mu.Lock()
-	if parts := t.parts.Load(); parts != nil {
+	if parts := t.known(pin); parts != nil {
 		t.mu.Unlock()
-		return t.route(*parts, r, pin, e)
+		return t.route(parts, r, pin, e)
 	}
-	defer t.mu.Unlock()
 	if t.closed {
-		return -1, ErrClosed
+		t.mu.Unlock()
+		return pin.next - 1, ErrClosed
 	}
-	t.waiting = append(t.waiting, early{entry: e, rec: cloneRecord(r), pin: pin})
+	first := len(t.waiting) == 0
+	t.waiting = append(t.waiting, early{entry: e, rec: cloneRecord(r), pin: pin, number: t.arrived})
 	t.arrived++
-	return -1, nil
+	if first {
+		t.missed = 0
+	}
+	t.mu.Unlock()
+	if first {
+		t.pr.control.refresh() // nobody asks for what nobody waits for
+	}
+	return pin.next - 1, nil
+}
+
+// known returns the partitions, nil if they are not known, or not the one that
+// a record is pinned to.
+func (t *topic) known(pin Pin) []*partition {
+	if parts := t.parts.Load(); parts != nil && int(pin.next) <= len(*parts) {
+		return *parts
+	}
+	return nil
 }
 
 // route chooses the partition and appends the record to it.
 func (t *topic) route(parts []*partition, r *batcher.Record, pin Pin, e entry) (int32, error) {
 	at := int(pin.next) - 1
 	switch {
-	case pin.next > 0 && at >= len(parts):
-		t.pr.control.refresh()
-		return int32(at), fmt.Errorf("%w: %q has %d partitions", ErrUnknownPartition, t.name, len(parts))
 	case pin.next > 0:
 	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
 		at = keyPartition(r.Key, len(parts))
@@ -92,9 +107,10 @@ func clone(b []byte) []byte {
 	return append([]byte{}, b...)
 }
 
-// grow makes partitions up to n known. The first time, the waiting records go
-// on to theirs before any that come later; so nobody sees the partitions
-// before the queue is empty.
+// grow makes partitions up to n known. The records that wait for them go on
+// before any that come later; so nobody sees the partitions before the queue is
+// empty. Nor does a flush see the records leave the queue before it can see
+// them in the partitions (K10).
 func (t *topic) grow(n int) {
 	var parts []*partition
 	if old := t.parts.Load(); old != nil {
@@ -106,19 +122,33 @@ func (t *topic) grow(n int) {
 	for i := len(parts); i < n; i++ {
 		parts = append(parts, newPartition(t, int32(i)))
 	}
-	for {
+	for groups := 0; ; groups++ {
 		t.mu.Lock()
-		batch := t.waiting
-		t.waiting = nil
-		if len(batch) == 0 {
+		var group []early
+		group, t.waiting = divide(t.waiting, n)
+		if len(group) == 0 {
 			t.missed = 0
 			t.parts.Store(&parts)
 			t.mu.Unlock()
+			t.moved(groups)
 			return
 		}
+		t.moving++
 		t.mu.Unlock()
-		t.admit(parts, batch)
+		t.admit(parts, group)
 	}
+}
+
+// divide tells those that have a place among n partitions from the others.
+func divide(list []early, n int) (place, none []early) {
+	for i := range list {
+		if int(list[i].pin.next) <= n {
+			place = append(place, list[i])
+		} else {
+			none = append(none, list[i])
+		}
+	}
+	return place, none
 }
 
 func (t *topic) admit(parts []*partition, batch []early) {
@@ -130,12 +160,15 @@ func (t *topic) admit(parts []*partition, batch []early) {
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})
 		}
 	}
-	t.went(uint64(len(batch)))
 }
 
-func (t *topic) went(n uint64) {
+// moved notes that so many groups of records have arrived elsewhere.
+func (t *topic) moved(groups int) {
+	if groups == 0 {
+		return
+	}
 	t.mu.Lock()
-	t.left += n
+	t.moving -= groups
 	t.mu.Unlock()
 	t.pr.delivery.signal()
 }
@@ -148,32 +181,34 @@ func (t *topic) fail(before time.Time, err error) {
 	for n < len(t.waiting) && !t.waiting[n].came.After(before) {
 		n++
 	}
-	gone := t.waiting[:n:n]
-	t.waiting = t.waiting[n:]
-	t.mu.Unlock()
 	if n == 0 {
+		t.mu.Unlock()
 		return
 	}
+	gone := t.waiting[:n:n]
+	t.waiting = t.waiting[n:]
+	t.moving++
+	t.mu.Unlock()
 	var cost int64
 	for i := range gone {
 		cost += gone[i].cost
-		t.pr.delivery.refuse(refusal{t.name, -1, gone[i].d, err})
+		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, err})
 	}
 	t.pr.budget.give(cost)
-	t.went(uint64(n))
+	t.moved(1)
 }
 
-// unknownLimit is how many metadata answers in a row may not know a topic
-// before its records fail. With retry.backoff.ms between them that is some
-// seconds, enough for a topic that is being created.
+// unknownLimit is how many metadata answers in a row may not show a topic, or a
+// partition, before the records that wait for it fail. With retry.backoff.ms
+// between them that is some seconds, enough for one that is being created.
 const unknownLimit = 8
 
-// unknown notes that metadata does not know the topic, or says what is wrong
-// with it. A topic whose partitions were seen is not forgotten (K42).
+// unknown notes that metadata does not show what records wait for, and why. A
+// topic whose partitions were seen is not forgotten for that (K42).
 func (t *topic) unknown(err error, final bool) {
 	t.mu.Lock()
 	t.missed++
-	give := t.parts.Load() == nil && (final || t.missed >= unknownLimit)
+	give := final || t.missed >= unknownLimit
 	if give {
 		t.missed = 0
 	}
@@ -185,17 +220,22 @@ func (t *topic) unknown(err error, final bool) {
 
 // close lets no record wait any more and fails those that do.
 func (t *topic) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
+	t.shut()
 	t.fail(time.Now(), ErrClosed)
+}
+
+// shut lets no further record wait.
+func (t *topic) shut() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
 }
 
 // unsettled reports whether records that came to wait before the mark still do.
 func (t *topic) unsettled(mark uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.left < mark
+	return t.moving > 0 || len(t.waiting) > 0 && t.waiting[0].number < mark
 }
 
 func (t *topic) mark() uint64 {
@@ -204,7 +244,7 @@ func (t *topic) mark() uint64 {
 	return t.arrived
 }
 
-// idle reports whether no record waits for the partitions of the topic.
+// idle reports whether no record waits here.
 func (t *topic) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,11 +18,12 @@ type script struct {
 	open string // what the last step resolved, until it is claimed
 }
 
-// start is a Window with producer ID 7, epoch 0, and a connection.
+// start is a Window with producer ID 0, which is one like any other, epoch 0,
+// and a connection.
 func start(t *testing.T, l Limits) *script {
 	t.Helper()
 	s := &script{t: t, w: New()}
-	s.newID(7, 0, true)
+	s.newID(0, 0, true)
 	s.bind(l)
 	return s
 }
@@ -391,26 +392,42 @@ func TestOffsetsByArithmetic(t *testing.T) {
 	}
 }
 
+// Offsets begin at 0, which is an offset like any other.
+func TestOffsetZero(t *testing.T) {
+	s := start(t, unlimited)
+	s.admit(1, 1, 1)
+	s.send(0)
+	s.ok(0, 0)
+	s.want("written 0 at 0")
+	s.send(1, 2)
+	s.duplicate(1)
+	s.ok(2, 2)
+	s.want("written 1-2 at 1..2")
+}
+
 // An unclean election is an alarm once, also without arithmetic.
 func TestOffsetsThatGoBack(t *testing.T) {
-	s := opened(t, unlimited, 10, 1)
-	s.send(1)
-	s.ok(1, 99) // where batch 0 was
-	s.want("written 1 at 99, alarm offset")
-	s.send(2)
-	s.ok(2, 109)
-	s.want("written 2 at 109")
+	for _, offset := range []int64{99, 0} {
+		s := opened(t, unlimited, 10, 1)
+		s.send(1)
+		s.ok(1, offset)
+		s.want(fmt.Sprintf("written 1 at %d, alarm offset", offset))
+		s.send(2)
+		s.ok(2, offset+10)
+		s.want(fmt.Sprintf("written 2 at %d", offset+10))
+	}
 }
 
 // K15: success with base offset -1.
 func TestSuccessWithoutOffset(t *testing.T) {
-	s := opened(t, unlimited, 3, 3)
+	s := opened(t, unlimited, 3, 3, 3)
 	s.send(1)
 	s.ok(1, -1)
 	s.want("written 1 at -1")
-	s.send(2)
-	s.ok(2, 50)
-	s.want("written 2 at 50") // nothing to compare with, so no alarm either
+	s.send(2, 3)
+	s.duplicate(2)
+	s.ok(3, 1) // with nothing to compare, no alarm and no arithmetic
+	s.want("written 2-3 at -1..1")
 }
 
 // DUPLICATE proves nothing and disturbs nothing in an open window.
@@ -423,6 +440,14 @@ func TestDuplicateInAnOpenWindow(t *testing.T) {
 	s.ok(3, 102)
 	s.want("written 1-3 at 100..102")
 	s.send(4) // and nothing is sent twice
+
+	s = opened(t, unlimited, 1, 1)
+	s.send(1)
+	s.duplicate(1) // the last one out, but not the last one there is
+	s.want("")
+	s.send(2)
+	s.ok(2, 101)
+	s.want("written 1-2 at 100..101")
 }
 
 // With nothing behind it that could prove it, a duplicate is asked for again.
@@ -460,6 +485,7 @@ func TestGate(t *testing.T) {
 
 	for name, arm := range map[string]func(){
 		"connection":     func() { s.reconnect(unlimited) },
+		"broker":         func() { s.bind(unlimited) },
 		"leader epoch":   func() { s.regate(true) },
 		"producer id":    func() { s.newID(8, 0, true) },
 		"producer epoch": func() { s.do("state may be gone", (*Window).StateMayBeGone) },
@@ -603,12 +629,25 @@ func TestReplayCutShortGoesOn(t *testing.T) {
 	s.send(1)
 	s.outOfOrder(1)
 	s.send(2) // a whole replay begins at the front again
-	s.ok(2, 101)
-	s.want("written 1-2 at 100..101")
+}
+
+// Where it was cut counts for one replay, not for what comes after a success.
+func TestSuccessForgetsWhereTheReplayWasCut(t *testing.T) {
+	s := opened(t, unlimited, 1, 1, 1, 1, 1)
+	s.send(1, 2, 3, 4, 5)
 	s.reconnect(unlimited)
+	s.send(1)
+	s.outOfOrder(1)
+	s.send(2, 3)
+	s.outOfOrder(2, 3)
+	s.reconnect(unlimited)
+	s.send(1)
+	s.ok(1, 100)
+	s.want("written 1 at 100")
+	s.reconnect(unlimited)
+	s.send(2)
+	s.outOfOrder(2)
 	s.send(3)
-	s.outOfOrder(3)
-	s.send(4)
 }
 
 // A broker that answers DUPLICATE even for the latest batch.
@@ -625,6 +664,41 @@ func TestNewBatchVouches(t *testing.T) {
 	s.ok(3, 102)
 	s.want("written 1-3 at 100..102")
 	s.send(4)
+}
+
+// A voucher that did not get through is one more in doubt.
+func TestVoucherInDoubt(t *testing.T) {
+	t.Run("not written", func(t *testing.T) {
+		s := opened(t, unlimited, 1, 1, 1)
+		s.send(1, 2)
+		s.reconnect(unlimited)
+		s.send(1)
+		s.duplicate(1)
+		s.send(2)
+		s.duplicate(2)
+		s.reconnect(unlimited)
+		s.send(1)
+		s.duplicate(1)
+		s.send(2) // everything was passed over: from the front
+	})
+	t.Run("refused as known", func(t *testing.T) {
+		s := opened(t, unlimited, 1, 1, 1)
+		s.send(1, 2)
+		s.reconnect(unlimited)
+		s.send(1)
+		s.duplicate(1)
+		s.send(2)
+		s.duplicate(2)
+		s.send(3)
+		s.duplicate(3)
+		s.want("drained, stalled")
+		s.send(1)
+		s.duplicate(1)
+		s.send(2, 3)
+		s.duplicate(2)
+		s.ok(3, 102)
+		s.want("written 1-3 at 100..102")
+	})
 }
 
 func TestNobodyVouches(t *testing.T) {
@@ -645,6 +719,15 @@ func TestNobodyVouches(t *testing.T) {
 		s.reconnect(unlimited)
 		s.send(0)
 		s.duplicate(0)
+		s.want("drained, stalled")
+	})
+	t.Run("no success since the epoch changed", func(t *testing.T) {
+		s := opened(t, unlimited, 1, 1)
+		s.do("state may be gone", (*Window).StateMayBeGone)
+		s.send(1)
+		s.reconnect(unlimited)
+		s.send(1)
+		s.duplicate(1)
 		s.want("drained, stalled")
 	})
 	t.Run("nothing new", func(t *testing.T) {
@@ -807,6 +890,12 @@ func TestExpire(t *testing.T) {
 		s.bind(unlimited)
 		s.sendAs(2, 0, 1, true) // no sequence was used: the same epoch
 	})
+	t.Run("never written, and no new connection", func(t *testing.T) {
+		s := opened(t, unlimited, 1, 1)
+		s.expire()
+		s.want("not written 1, drained")
+		s.sendAs(2, 0, 1, true)
+	})
 	t.Run("gate, outstanding", func(t *testing.T) {
 		s := opened(t, unlimited, 1, 1)
 		s.regate(true)
@@ -826,6 +915,22 @@ func TestExpire(t *testing.T) {
 		s.expire()
 		s.want("not written 1, drained")
 		s.sendAs(2, 1, 0, true)
+	})
+	t.Run("gate, absent, and a straggler behind it", func(t *testing.T) {
+		s := opened(t, unlimited, 1, 1, 1)
+		s.send(1, 2)
+		s.notAppended(1)
+		s.lost()
+		s.want("drained")
+		s.expire()
+		s.want("not written 1, drained")
+		s.check("2 is absent, too", !s.w.InDoubt())
+		s.bind(unlimited)
+		s.sendAs(2, 1, 0, true)
+		s.notAppended(2)
+		s.want("drained")
+		s.get("abort", (*Window).Abort)
+		s.want("not written 2-3, drained")
 	})
 	t.Run("open, then lost", func(t *testing.T) {
 		s := opened(t, unlimited, 1, 1, 1, 1)
@@ -917,6 +1022,11 @@ func TestDisown(t *testing.T) {
 	s.want("drained")
 	s.bind(unlimited)
 	s.sendAs(3, 2, 0, true)
+
+	s = opened(t, unlimited)
+	s.get("disown", (*Window).Disown)
+	s.want("drained")
+	s.check("calm, for nothing is Unknown", s.w.Calm())
 }
 
 // A recreated topic is a new log: offsets begin anew, without an alarm.
@@ -1106,6 +1216,27 @@ func TestCaution(t *testing.T) {
 	s.want("written 4 at 103")
 	s.admit(1)
 	s.send(5, 6)
+	s.do("no caution", func(w *Window) { w.Caution(false) }) // as before
+	s.admit(1)
+	s.send(7)
+}
+
+// Caution does not interrupt a replay.
+func TestCautionInAReplay(t *testing.T) {
+	s := opened(t, unlimited, 1, 1, 1, 1)
+	s.send(1, 2, 3)
+	s.reconnect(unlimited)
+	s.send(1)
+	s.outOfOrder(1)
+	s.send(2)
+	s.do("caution", func(w *Window) { w.Caution(true) })
+	s.send(3)
+	s.ok(2, 101)
+	s.want("written 1-2 at 100..101")
+	s.ok(3, 102)
+	s.want("written 3 at 102, drained")
+	s.send(4)
+	s.hold(HoldEmpty)
 }
 
 func TestAbort(t *testing.T) {
@@ -1115,7 +1246,8 @@ func TestAbort(t *testing.T) {
 	s.get("abort", (*Window).Abort)
 	s.want("not written 4, unknown 1-3, drained")
 	s.hold(HoldFenced)
-	s.check("nothing is left", s.w.State().Una == 5 && s.w.Outstanding() == 0)
+	end := s.w.State()
+	s.check("nothing is left", end.Una == 5 && end.Nxt == 5 && end.Max == 5 && end.End == 5 && end.Outstanding == 0)
 	s.newID(8, 0, false) // something is Unknown
 
 	s = opened(t, unlimited, 1, 1, 1)
@@ -1131,6 +1263,19 @@ func TestAbort(t *testing.T) {
 	s.get("fence", (*Window).Fence)
 	s.want("not written 2, unknown 1, drained")
 	s.hold(HoldFenced)
+}
+
+// Nothing in doubt now, but before.
+func TestAbortIsNoCalm(t *testing.T) {
+	s := opened(t, unlimited, 1, 1)
+	s.send(1)
+	s.uncertain(1)
+	s.want("drained")
+	s.expire()
+	s.want("unknown 1, drained")
+	s.get("abort", (*Window).Abort)
+	s.want("not written 2, drained")
+	s.newID(8, 0, false)
 }
 
 // What is admitted to a fenced Window can still be given up.
@@ -1152,7 +1297,7 @@ func TestState(t *testing.T) {
 	s.send(1, 2)
 	s.duplicate(1)
 	got, want := s.w.State(), State{
-		ProducerID: 7, Next: 10, Una: 1, Nxt: 3, Max: 3, End: 4, Sequences: 9, Outstanding: 1,
+		Next: 10, Una: 1, Nxt: 3, Max: 3, End: 4, Sequences: 9, Outstanding: 1,
 		Limits: Limits{Sequences: 100, Batches: 3}, Phase: "open", InDoubt: true,
 	}
 	if got != want {
@@ -1168,7 +1313,7 @@ func TestState(t *testing.T) {
 		t.Errorf("new: %+v", got)
 	}
 	s = opened(t, unlimited)
-	s.check("nothing waits", !s.w.Pending())
+	s.check("nothing waits, nothing is in flight", !s.w.Pending() && s.w.State().Sequences == 0)
 }
 
 func TestPhaseNames(t *testing.T) {
@@ -1199,6 +1344,8 @@ func TestRoom(t *testing.T) {
 	s.admit(1)
 	s.send(2)
 	room(1, HoldBatches)
+	s.admit(100)
+	room(1, HoldSequences) // one is waiting already, and does not fit
 	s.uncertain(1)
 	room(1, HoldDrain)
 	s.lost()
@@ -1245,6 +1392,42 @@ func TestRingGrows(t *testing.T) {
 	s.want("written 2-39 at -1")
 }
 
+// The places of batches that are resolved say nothing about those to come.
+func TestOldPlacesInTheRing(t *testing.T) {
+	for name, leave := range map[string]func(s *script){
+		"in doubt": func(s *script) {
+			s.uncertain(0)
+			s.want("drained")
+			s.expire()
+			s.want("unknown 0, drained")
+		},
+		"refused": func(s *script) {
+			s.refuse(0)
+			s.want("drained, head refused")
+			s.drop()
+			s.want("not written 0, drained")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, unlimited)
+			s.admit(1, 1, 1, 1)
+			s.send(0)
+			leave(s)
+			for b := uint64(1); b < 4; b++ {
+				s.send(b)
+				s.ok(b, -1)
+				s.want(fmt.Sprintf("written %d at -1", b))
+			}
+			s.check("the next place is that of batch 0", len(s.w.ring) == 4)
+			s.check("nothing in doubt", !s.w.InDoubt())
+			s.lost()
+			s.want("drained")
+			s.get("abort", (*Window).Abort)
+			s.want("drained")
+		})
+	}
+}
+
 func TestRange(t *testing.T) {
 	r := Range{From: 3, To: 5}
 	if r.Len() != 2 || r.Has(2) || !r.Has(3) || !r.Has(4) || r.Has(5) {
@@ -1253,27 +1436,33 @@ func TestRange(t *testing.T) {
 }
 
 func TestMisusePanics(t *testing.T) {
-	for name, f := range map[string]func(s *script){
-		"bind":                   func(s *script) { s.w.Bind(unlimited) },
-		"unbind":                 func(s *script) { s.w.Unbind() },
-		"drop":                   func(s *script) { s.w.Drop() },
-		"split":                  func(s *script) { s.w.Split(1, 1) },
-		"disown":                 func(s *script) { s.w.Disown() },
-		"new log":                func(s *script) { s.w.NewLog() },
-		"an answer to the past":  func(s *script) { s.w.Settle(0, Success, 0) },
-		"an answer to nothing":   func(s *script) { s.w.Settle(2, Success, 0) },
-		"two answers":            func(s *script) { s.w.Settle(1, Duplicate, -1); s.w.Settle(1, Success, 0) },
-		"split what is in doubt": func(s *script) { s.w.Lost(); s.w.Split(1, 1) },
+	settle := func(batch uint64) func(*Window) {
+		return func(w *Window) { w.Settle(batch, Uncertain, -1) }
+	}
+	// Batches 1 to 4 fill the ring, so that 0 and 5 would be found there, too.
+	for name, f := range map[string]func(w *Window){
+		"bind":                   func(w *Window) { w.Bind(unlimited) },
+		"unbind":                 (*Window).Unbind,
+		"drop":                   func(w *Window) { w.Drop() },
+		"split":                  func(w *Window) { w.Split(1, 1) },
+		"disown":                 func(w *Window) { w.Disown() },
+		"new log":                func(w *Window) { w.NewLog() },
+		"an answer to the past":  settle(0),
+		"an answer to nothing":   settle(5),
+		"two answers":            func(w *Window) { settle(1)(w); settle(1)(w) },
+		"an answer after a loss": func(w *Window) { w.Lost(); settle(1)(w) },
+		"split what is in doubt": func(w *Window) { w.Lost(); w.Split(1, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := opened(t, unlimited, 1, 1)
-			s.send(1)
+			s := opened(t, unlimited, 1, 1, 1, 1)
+			s.send(1, 2, 3, 4)
+			s.check("the ring is full", len(s.w.ring) == 4)
 			defer func() {
 				if recover() == nil {
 					t.Error("no panic")
 				}
 			}()
-			f(s)
+			f(s.w)
 		})
 	}
 }

@@ -19,6 +19,7 @@ type Conn struct {
 	timeout   time.Duration
 
 	correlationID int32 // of the writer
+	welcome       bool  // logged in, or a request was answered without
 
 	// Learnt in Dial and fixed after it.
 	versions  map[int16]versionRange

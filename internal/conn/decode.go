@@ -81,12 +81,9 @@ func (w *walker) field(f *field) {
 			w.skip(n - 1)
 		}
 	case array:
-		n := w.uvarint()
-		if n > uint64(len(w.b))+1 { // an element has a byte at least
-			w.bad = "array longer than the response"
-			return
-		}
-		for ; n > 1 && w.bad == ""; n-- {
+		// 0 is null, n is n-1 elements. Each has a byte at least, so a lie
+		// about their number ends with the bytes.
+		for n := w.uvarint(); n > 1 && w.bad == ""; n-- {
 			w.walk(f.elem)
 		}
 	case tagged:
@@ -97,21 +94,18 @@ func (w *walker) field(f *field) {
 func (w *walker) tags(known map[uint64]shape) {
 	for n := w.uvarint(); n > 0 && w.bad == ""; n-- {
 		key, size := w.uvarint(), w.uvarint()
-		if size > uint64(len(w.b)) {
-			w.bad = "tag longer than the response"
+		value := w.b
+		if w.skip(size); w.bad != "" {
 			return
 		}
-		inner := walker{b: w.b[:size], version: w.version, tagsLeft: w.tagsLeft}
 		if s, ok := known[key]; ok {
-			inner.walk(s)
-		} else {
-			inner.tagsLeft--
+			rest := w.b
+			w.b = value[:size]
+			w.walk(s)
+			w.b = rest
+		} else if w.tagsLeft--; w.tagsLeft < 0 {
+			w.bad = "too many unknown tags"
 		}
-		if inner.tagsLeft < 0 {
-			inner.bad = "too many unknown tags"
-		}
-		w.tagsLeft, w.bad = inner.tagsLeft, inner.bad
-		w.skip(size)
 	}
 }
 

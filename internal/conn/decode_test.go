@@ -110,6 +110,54 @@ func TestDecodeSkipsHeaderTags(t *testing.T) {
 	}
 }
 
+// Lies about the sizes of tags and of what is in them, with bytes behind the
+// body that do not belong to it.
+func TestWalkerKeepsToTheBody(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		body []byte
+	}{
+		{"a tag longer than the body", []byte{1, 9, 3, 'a'}},
+		{"a tag without size", []byte{1, 9}},
+		{"a tag without anything", []byte{1}},
+		{"fewer tags than said", []byte{2, 9, 0}},
+		{"a known tag that is too short", []byte{1, 1, 3, 1, 2, 3}},
+		{"a known tag that goes on behind its end", []byte{2, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0}},
+		{"a known tag longer than any body", []byte{1, 1, 0x80, 0x80, 0x40}},
+		{"a number of more than 32 bits", []byte{0xff, 0xff, 0xff, 0xff, 0x1f}},
+		{"nothing", nil},
+	} {
+		room := append(test.body[:len(test.body):len(test.body)], make([]byte, 100)...)
+		w := walker{b: room[:len(test.body)], version: 12, tagsLeft: maxUnknownTags}
+		w.tags(map[uint64]shape{1: {{size: 4 + 4}, noTags}})
+		if w.bad == "" {
+			t.Errorf("%s: accepted", test.name)
+		}
+	}
+}
+
+// Looking before decoding costs the data path no memory.
+func TestDecodeAllocatesNoMoreThanKmsg(t *testing.T) {
+	in := &kmsg.ProduceResponse{Version: 13, Topics: make([]kmsg.ProduceResponseTopic, 3)}
+	for i := range in.Topics {
+		in.Topics[i].Partitions = make([]kmsg.ProduceResponseTopicPartition, 5)
+	}
+	body, out := frame(1, in)[8:], &kmsg.ProduceResponse{Version: 13}
+	ours := testing.AllocsPerRun(100, func() {
+		if err := Decode(out, body); err != nil {
+			t.Fatal(err)
+		}
+	})
+	theirs := testing.AllocsPerRun(100, func() {
+		if err := out.ReadFrom(body[1:]); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if ours > theirs {
+		t.Errorf("%v allocations, %v by kmsg alone", ours, theirs)
+	}
+}
+
 func uvarint(v uint64) []byte { return binary.AppendUvarint(nil, v) }
 
 func tagFlood(n int) []byte {

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 )
@@ -28,7 +27,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 		c, err = dialWith(ctx, addr, &o, 0)
 	}
 	if hungUpOnVersions(err) && o.TLS == nil {
-		err = &Error{Addr: addr, Op: versionsOp, Err: fmt.Errorf("the peer hung up; perhaps the port wants TLS, or is no Kafka broker's: %w", err.(*Error).Err)}
+		err = &Error{Addr: addr, Op: versionsOp, Err: fmt.Errorf("the peer hung up; perhaps the port wants TLS, or is no Kafka broker's: %w", errors.Unwrap(err))}
 	}
 	return c, err
 }
@@ -67,10 +66,11 @@ func (c *Conn) setUp(ctx context.Context, o *Options, host string, version int16
 	if err := c.learnVersions(o, version); err != nil {
 		return err
 	}
-	if o.SASL != nil {
-		return c.authenticate(ctx, o.SASL)
+	if o.SASL == nil {
+		return nil
 	}
-	return nil
+	c.welcome = true
+	return c.authenticate(ctx, o.SASL)
 }
 
 func (c *Conn) startTLS(ctx context.Context, config *tls.Config, host string) error {
@@ -93,7 +93,7 @@ func explainTLS(err error) error {
 	switch {
 	case errors.As(err, &foreign):
 		return fmt.Errorf("%w: the port does not speak TLS: %w", ErrProtocol, err)
-	case errors.Is(err, io.EOF):
+	case hungUp(err):
 		return fmt.Errorf("the broker hung up; perhaps the port does not speak TLS: %w", err)
 	}
 	return err

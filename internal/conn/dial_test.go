@@ -186,6 +186,7 @@ func TestVersionsDowngrade(t *testing.T) {
 	}{
 		{"it knows up to 2", []kmsg.ApiVersionsResponseApiKey{{ApiKey: apiVersionsKey, MaxVersion: 2}}, 2},
 		{"it lists nothing", nil, 0},
+		{"it lists nonsense", []kmsg.ApiVersionsResponseApiKey{{ApiKey: apiVersionsKey, MaxVersion: -7}}, 0},
 		{"it claims to know this one", []kmsg.ApiVersionsResponseApiKey{{ApiKey: apiVersionsKey, MaxVersion: 9}}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -348,6 +349,31 @@ func TestDo(t *testing.T) {
 		}
 		if _, err = c.Do(context.Background(), kmsg.NewPtrMetadataRequest()); err != nil {
 			t.Errorf("the connection did not survive a request that was never sent: %v", err)
+		}
+	})
+}
+
+// A port that wants a login hangs up on whoever comes without; that is all it
+// says, and only the first request can mean it.
+func TestLoginWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBroker(t, func(p *peer) { p.hello(); p.want(metadataKey) }).connect()
+		_, err := c.Do(context.Background(), kmsg.NewPtrMetadataRequest())
+		if !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "Metadata: the broker hung up; perhaps the port wants a login") {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newBroker(t, func(p *peer) {
+			p.hello()
+			r := p.want(metadataKey)
+			p.answer(r, r.ResponseKind())
+			p.want(metadataKey)
+		}).connect()
+		for range 2 {
+			if _, err := c.Do(context.Background(), kmsg.NewPtrMetadataRequest()); err != nil && strings.Contains(err.Error(), "login") {
+				t.Error(err)
+			}
 		}
 	})
 }

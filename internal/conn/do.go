@@ -2,6 +2,8 @@ package conn
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -30,10 +32,15 @@ func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 		resp, err = c.exchange(req)
 		return err
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		c.welcome = true
+		return resp, nil
+	case !c.welcome && hungUp(err):
+		// All that a port that wants a login says to one who does not.
+		err = c.fail(stage(err, ""), fmt.Errorf("the broker hung up; perhaps the port wants a login (SASL): %w", errors.Unwrap(err)))
 	}
-	return resp, nil
+	return nil, err
 }
 
 // within runs f and abandons the connection when ctx ends before it, which

@@ -155,6 +155,7 @@ func TestScram(t *testing.T) {
 		{"too few iterations", right, scramServer{iterations: 1}, "iterations"},
 		{"far too many", right, scramServer{iterations: 1<<31 - 1}, "iterations"},
 		{"an impostor", right, scramServer{iterations: 4096, twist: func(string) string { return "v=bm90IGl0" }}, "signature"},
+		{"a flood", right, scramServer{iterations: 4096, twist: func(string) string { return strings.Repeat("\n", 60_000) }}, "unexpected"},
 		{"success without proof", right, scramServer{iterations: 4096, twist: func(string) string { return "" }}, "unexpected"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func inOldForm(body []byte) bool {
 // that the broker says it knows below that, else 0.
 func nextVersion(resp *kmsg.ApiVersionsResponse, refused int16) int16 {
 	if r, ok := versionTable(resp.ApiKeys)[apiVersionsKey]; ok {
-		return min(r.max, refused-1)
+		return max(0, min(r.max, refused-1))
 	}
 	return 0
 }
@@ -109,12 +109,14 @@ func versionTable(keys []kmsg.ApiVersionsResponseApiKey) map[int16]versionRange 
 	return table
 }
 
-// hungUpOnVersions reports whether err is the peer's end of the connection
-// when it was asked what it speaks, rather than anything it said: some services
-// close when they meet a version of ApiVersions that they do not know, instead
-// of saying so (K63).
-func hungUpOnVersions(err error) bool {
-	return err != nil && stage(err, "") == versionsOp &&
-		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-			errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
+// hungUpOnVersions reports whether the peer hung up when it was asked what it
+// speaks: some services do when they meet a version of ApiVersions that they do
+// not know, instead of saying so (K63).
+func hungUpOnVersions(err error) bool { return stage(err, "") == versionsOp && hungUp(err) }
+
+// hungUp reports whether err is the peer's end of the connection, rather than
+// anything that it or this side said.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

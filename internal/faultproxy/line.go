@@ -6,7 +6,7 @@ import (
 )
 
 // lineBytes bounds what is under way in one direction of a connection.
-const lineBytes = 128 << 20
+const lineBytes = 32 << 20
 
 // line is a first-in first-out queue of pieces of a stream, each with the time
 // at which it is to arrive: the cable between two pumps.

@@ -86,8 +86,8 @@ func (l *link) carryDown() {
 // send what it still has.
 func (l *link) close() {
 	l.cancel()
-	l.client.Close()
-	l.target.Close()
+	_ = l.client.Close()
+	_ = l.target.Close()
 }
 
 // reset ends the link at once, on both sides. A second call does nothing.
@@ -106,6 +106,6 @@ func (l *link) reset() {
 
 // abandon closes with a reset: what was not sent is discarded.
 func abandon(conn *net.TCPConn) {
-	conn.SetLinger(0)
-	conn.Close()
+	_ = conn.SetLinger(0)
+	_ = conn.Close()
 }

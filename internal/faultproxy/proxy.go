@@ -73,7 +73,7 @@ func (p *Proxy) DropResponses(drop bool) { p.faults.setDropping(drop) }
 
 // Delay makes every byte read from now on arrive d later, in both directions: a
 // round trip takes 2d more. It is a line, not a brake: any number of bytes are
-// under way at the same time (up to 128 MiB a connection and direction), in
+// under way at the same time (up to 32 MiB a connection and direction), in
 // order. Bytes already under way keep their time, and the others wait for them.
 // 0, as at the start, forwards at once.
 func (p *Proxy) Delay(d time.Duration) { p.faults.setDelay(d) }

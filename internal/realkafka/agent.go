@@ -63,7 +63,7 @@ func buildAgent(dir, classPath string, sources []source) error {
 	if err != nil {
 		return fmt.Errorf("realkafka: %w", err)
 	}
-	defer os.RemoveAll(work)
+	defer removeAll(work)
 	classes := filepath.Join(work, "classes")
 	args := []string{"--release", strconv.Itoa(minJava), "-proc:none", "-nowarn", "-cp", classPath, "-d", classes}
 	for _, s := range sources {

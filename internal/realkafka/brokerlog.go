@@ -16,7 +16,7 @@ const tailBytes = 4 << 10
 type brokerLog struct {
 	mu     sync.Mutex
 	file   *os.File
-	tail   []byte // the last tailBytes written, or a little more
+	tail   []byte // the last of what was written, more than tailBytes if there is more
 	mark   []byte
 	marked chan struct{} // closed when mark was seen
 	seen   bool
@@ -41,7 +41,7 @@ func (l *brokerLog) Write(p []byte) (int, error) {
 		close(l.marked)
 	}
 	if len(l.tail) > 4*tailBytes {
-		l.tail = append(l.tail[:0], l.tail[len(l.tail)-tailBytes:]...)
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-2*tailBytes:]...)
 	}
 	return l.file.Write(p)
 }
@@ -52,7 +52,7 @@ func (l *brokerLog) Close() error { return l.file.Close() }
 // Marked is closed once the mark has been written.
 func (l *brokerLog) Marked() <-chan struct{} { return l.marked }
 
-// Tail returns the last lines.
+// Tail returns the last lines, whole ones, of this start.
 func (l *brokerLog) Tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

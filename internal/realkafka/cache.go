@@ -34,7 +34,7 @@ func cached(name string, build func(dir string) error) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("realkafka: %w", err)
 	}
-	defer os.RemoveAll(building)
+	defer removeAll(building)
 	if err := build(building); err != nil {
 		return "", err
 	}
@@ -46,6 +46,9 @@ func cached(name string, build func(dir string) error) (string, error) {
 	}
 	return dir, nil
 }
+
+// removeAll removes a directory that nobody misses.
+func removeAll(dir string) { _ = os.RemoveAll(dir) }
 
 func present(dir string) bool {
 	info, err := os.Stat(dir)

@@ -37,7 +37,7 @@ func dial(addr string) (*client, error) {
 	return &client{conn: conn.(*net.TCPConn), r: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-func (c *client) close() error { return c.conn.Close() }
+func (c *client) close() { _ = c.conn.Close() }
 
 // write sends requests back to back, without waiting for answers.
 func (c *client) write(requests ...kmsg.Request) error {
@@ -95,25 +95,33 @@ func decode(r kmsg.Request, body []byte) (kmsg.Response, error) {
 	return resp, nil
 }
 
+// skipTags returns what follows the tagged fields at the start of b.
 func skipTags(b []byte) ([]byte, error) {
-	uvarint := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			b = nil
-			return 0
-		}
-		b = b[n:]
-		return v
+	count, b, err := uvarint(b)
+	for ; err == nil && count > 0; count-- {
+		b, err = skipTag(b)
 	}
-	for count := uvarint(); count > 0; count-- {
-		uvarint() // the tag's number
-		size := uvarint()
-		if size > uint64(len(b)) || len(b) == 0 {
-			return nil, io.ErrUnexpectedEOF
-		}
-		b = b[size:]
+	return b, err
+}
+
+func skipTag(b []byte) ([]byte, error) {
+	_, b, err := uvarint(b) // its number
+	if err != nil {
+		return nil, err
 	}
-	return b, nil
+	size, b, err := uvarint(b)
+	if err != nil || size > uint64(len(b)) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return b[size:], nil
+}
+
+func uvarint(b []byte) (v uint64, rest []byte, err error) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return v, b[n:], nil
 }
 
 // call sends one request and reads its response.

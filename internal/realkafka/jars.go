@@ -27,7 +27,7 @@ func kafkaJars() (string, error) {
 		if err != nil {
 			return fmt.Errorf("realkafka: %w", err)
 		}
-		defer os.RemoveAll(work)
+		defer removeAll(work)
 		if err := os.WriteFile(filepath.Join(work, "pom.xml"), pom, 0o644); err != nil {
 			return fmt.Errorf("realkafka: %w", err)
 		}

@@ -35,7 +35,7 @@ func startProcess(cmd *exec.Cmd, log io.WriteCloser) (*process, error) {
 		p.pid = cmd.Process.Pid
 		started <- nil
 		p.err = cmd.Wait()
-		log.Close()
+		_ = log.Close()
 		close(p.done)
 	}()
 	return p, <-started

@@ -20,4 +20,4 @@ func groupAttributes() *syscall.SysProcAttr { return nil }
 
 func signalGroup(int, syscall.Signal) error { return errors.ErrUnsupported }
 
-func lockFile(string) (func() error, error) { return nil, errors.ErrUnsupported }
+func lockFile(string) (func(), error) { return nil, errors.ErrUnsupported }

@@ -48,7 +48,12 @@ type Config struct {
 	Advertise func(node int, addr string) string
 }
 
-func (c Config) nodes() int { return max(c.Nodes, 1) }
+func (c Config) nodes() int {
+	if c.Nodes == 0 {
+		return 1
+	}
+	return c.Nodes
+}
 
 func (c Config) validate() error {
 	if n := c.nodes(); n != 1 && n != 3 {

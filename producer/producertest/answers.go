@@ -66,7 +66,7 @@ func (c *chain) answered(k *pin, b *batch, code int16) {
 	case code == codeNone:
 		// acks=all: everything before it is in the log, and replicated.
 		c.una, c.success = max(c.una, end), true
-		k.open, k.returned, k.refused, k.beyond = true, false, false, false
+		k.open, k.returned, k.refused, k.beyond = true, nil, false, false
 	case again(code):
 	default:
 		k.refused = true

@@ -20,6 +20,7 @@ type chain struct {
 	max     int64 // end of the highest batch received
 	told    int64 // end of what DescribeProducers has told somebody
 	horizon int64 // end of what may have been sent on connections that broke
+	reach   int64 // end of what any window of a connection now gone allowed
 	success bool  // some batch was answered with success
 
 	seen map[int32]frozen // by base sequence
@@ -46,9 +47,10 @@ type pin struct {
 	open        bool
 	leaderEpoch int32
 
-	// returned: the partition has been on another connection meanwhile, or
-	// this one was abandoned and what is read is late.
-	returned bool
+	// returned is another connection that had the partition meanwhile, if the
+	// gate was closed for that reason. It must prove to be open still: of one
+	// that was abandoned, what came before may be read late.
+	returned *peer
 
 	// refused: in this replay a batch was refused in a way that says nothing,
 	// so that the other batches in doubt may be pipelined.
@@ -64,7 +66,7 @@ func newChain(t *track, a *attempt) *chain {
 	at := int64(a.batch.head.FirstSequence)
 	return &chain{
 		track: t, epoch: a.batch.head.ProducerEpoch,
-		una: at, max: at, told: at, horizon: at,
+		una: at, max: at, told: at, horizon: at, reach: at,
 		seen: make(map[int32]frozen), pins: make(map[*peer]*pin),
 	}
 }
@@ -112,12 +114,19 @@ func (c *chain) others(p *peer) []*peer {
 	return others
 }
 
-// broke is for a connection of which not all that was sent could be read. What
-// may have been sent there reaches as far as the window did.
-func (c *chain) broke(k *pin) {
+// leave is for a connection that has ended. What may have been sent on one of
+// which not everything could be read goes as far as its window did. And as far
+// as that, batches may have got their sequences for any connection that broke:
+// those are not bound by the window of the next one, written before or not.
+func (c *chain) leave(p *peer, whole bool) {
+	k := c.pins[p]
+	delete(c.pins, p)
 	window := int64(k.window)
 	if window == 0 {
 		window = maxWindow
 	}
-	c.horizon = max(c.horizon, c.una+window)
+	c.reach = max(c.reach, c.una+window)
+	if !whole {
+		c.horizon = max(c.horizon, c.una+window)
+	}
 }

@@ -185,7 +185,11 @@ func (c *connection) append(p *produceRequest, a *attempt, f *Fault) appended {
 	if p.Acks < -1 || p.Acks > 1 {
 		return appended{codeInvalidRequiredAcks, -1, -1}
 	}
-	t := c.cluster.topics.find(a.topic, a.id)
+	name := a.topic
+	if p.Version >= 13 {
+		name = "" // by ID: the name may be another topic's by now
+	}
+	t := c.cluster.topics.find(name, a.id)
 	if t == nil && p.Version >= 13 {
 		return appended{codeUnknownTopicID, -1, -1}
 	}

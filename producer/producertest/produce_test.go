@@ -170,6 +170,22 @@ func TestProduceByTopicID(t *testing.T) {
 	want(t, "log", len(c.Log("t", 0)), 0)
 }
 
+// A request by topic ID does not go to another topic of the same name.
+func TestHeldRequestMeetsRecreatedTopic(t *testing.T) {
+	c := start(t, Config{Topics: map[string]int32{"t": 1}})
+	c.OnProduce(func(ProduceAttempt) Fault {
+		if err := errors.Join(c.DeleteTopic("t"), c.CreateTopic("t", 1)); err != nil {
+			t.Error(err)
+		}
+		return Fault{}
+	})
+	q := seq{7, 0, 0, 1, "v"}.on("", 0)
+	q.Version, q.Topics[0].TopicID = 13, c.topics.find("t", topicID{}).id
+	r := connect(t, c, 0)
+	r.send(q)
+	want(t, "answer", r.produced(), answer{100, -1})
+}
+
 func TestAcksZero(t *testing.T) {
 	c := start(t, Config{Topics: map[string]int32{"t": 1}})
 	r := connect(t, c, 0)
@@ -217,10 +233,12 @@ func TestMoveLeader(t *testing.T) {
 
 // A snapshot keeps the latest batch only: the memory of five becomes one.
 func TestRestartShrinksMemory(t *testing.T) {
-	c := start(t, Config{Topics: map[string]int32{"t": 1}})
-	r := connect(t, c, 0)
+	c := start(t, Config{Brokers: 2, Topics: map[string]int32{"t": 1, "u": 2}})
+	r, other := connect(t, c, 0), connect(t, c, 1)
 	for i := range int32(3) {
 		r.produce(seq{7, 0, i, 1, "v"})
+		other.send(seq{7, 0, i, 1, "v"}.on("u", 1))
+		other.produced()
 	}
 	want(t, "before", r.produce(seq{7, 0, 1, 1, "v"}), answer{0, 1})
 	if err := c.Restart(0); err != nil {
@@ -232,6 +250,8 @@ func TestRestartShrinksMemory(t *testing.T) {
 	r = connect(t, c, 0)
 	want(t, "one before the latest", r.produce(seq{7, 0, 1, 1, "v"}), answer{45, -1})
 	want(t, "latest", r.produce(seq{7, 0, 2, 1, "v"}), answer{0, 2})
+	other.send(seq{7, 0, 1, 1, "v"}.on("u", 1))
+	want(t, "a partition of another leader", other.produced(), answer{0, 1})
 }
 
 func TestForgetProducers(t *testing.T) {

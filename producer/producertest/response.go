@@ -10,10 +10,10 @@ import (
 // Response is a response on its way to a client. A hook set by
 // [Cluster.OnResponse] may change it.
 type Response struct {
-	Broker     int32 // node ID
-	Connection int64 // number of the connection in the cluster, from 1
-	Nth        int64 // number of the response on its connection, from 1
-	Request    kmsg.Request
+	Broker     int32        // node ID
+	Connection int64        // number of the connection in the cluster, from 1
+	Nth        int64        // number of the response on its connection, from 1
+	Request    kmsg.Request // nil if its version is not offered
 
 	// Message is what is answered; its fields may be changed. Produce
 	// responses are better made to lie by Cluster.OnProduce.

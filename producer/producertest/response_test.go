@@ -53,6 +53,16 @@ func TestResponseCutAnywhere(t *testing.T) {
 	}
 }
 
+// A client that does not close its end does not keep the cluster from closing.
+func TestCloseAfterOrderlyEnd(t *testing.T) {
+	for _, memory := range []bool{false, true} {
+		c, r := lying(t, Config{InMemory: memory}, func(a *Response) { a.CutAfter, a.Orderly = 0, true })
+		r.send(seq{7, 0, 0, 1, "v"}.on("t", 0))
+		want(t, "end", r.end(), io.EOF)
+		c.Close()
+	}
+}
+
 func TestResponseRawRepeatWithhold(t *testing.T) {
 	n := 0
 	_, r := lying(t, Config{}, func(a *Response) {

@@ -19,13 +19,25 @@ type suspicion struct {
 	silent    []*peer
 	chain     *chain
 	base, end int64
+	window    bool // it is about the window, not the gate
 
 	need map[*peer]uint64 // connections to hear of, and the look to wait for
+}
+
+// limit is the end of what cannot be called new.
+func (s *suspicion) limit() int64 {
+	if s.window {
+		return s.chain.reach
+	}
+	return s.chain.horizon
 }
 
 // suspect notes a possible breach and asks for looks at the connections that
 // can prove it. Without any it is a violation at once.
 func (w *watch) suspect(s *suspicion) {
+	if slices.ContainsFunc(s.open, func(p *peer) bool { return p.ended }) {
+		return
+	}
 	s.need = make(map[*peer]uint64)
 	for _, p := range slices.Concat(s.open, s.silent) {
 		s.need[p] = p.tap.look()
@@ -87,15 +99,13 @@ func (w *watch) quiet(p *peer, look uint64, partial bool) {
 func (w *watch) ended(p *peer, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	p.ended = true
 	for c := range p.chains {
-		if !whole {
-			c.broke(c.pins[p])
-		}
-		delete(c.pins, p)
+		c.leave(p, whole)
 		delete(c.track.open, p)
 	}
 	w.review(p, func(s *suspicion, _ uint64) (through, void bool) {
-		return true, slices.Contains(s.open, p) || s.chain != nil && s.end <= s.chain.horizon
+		return true, slices.Contains(s.open, p) || s.chain != nil && s.end <= s.limit()
 	})
 }
 

@@ -22,7 +22,8 @@ type tap struct {
 	// partial says that part of a request was read. Only the reading
 	// goroutine uses it.
 	partial bool
-	dead    atomic.Bool // cut by the cluster
+	dead    atomic.Bool // no more is written to it
+	wasCut  atomic.Bool
 
 	mu           sync.Mutex
 	wanted, done uint64 // looks
@@ -76,7 +77,8 @@ func (t *tap) answer(n uint64) {
 
 // cut ends the connection as a crash would: with a reset.
 func (t *tap) cut() {
-	if t.dead.Swap(true) {
+	t.dead.Store(true)
+	if t.wasCut.Swap(true) {
 		return
 	}
 	switch c := t.Conn.(type) {

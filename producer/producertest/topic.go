@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -66,18 +67,8 @@ func (ts *topics) all() []*topic {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return slices.SortedFunc(maps.Values(ts.byName), func(a, b *topic) int {
-		return cmpString(a.name, b.name)
+		return strings.Compare(a.name, b.name)
 	})
-}
-
-func cmpString(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // create returns nil if the topic exists.

@@ -12,7 +12,8 @@ import (
 // watch judges what clients send by the rules that keep a log complete and in
 // order, whatever connections break. It knows only what a broker can know: what
 // was received, before which answers, and how connections ended. What it cannot
-// decide it lets pass, so that a client that keeps the rules is never blamed.
+// decide it lets pass, so that a client that keeps the rules is never blamed. A
+// batch of which no byte was written counts as never sent.
 //
 // The rules are these; the numbers are those of the project's invariants.
 //
@@ -27,9 +28,9 @@ import (
 //     sequence is less than W beyond the first sequence not yet confirmed, W as
 //     the broker of that connection named it. A batch with nothing unconfirmed
 //     before it may always go.
-//   - I14: nothing is sent to one connection while an older one, that is still
-//     open, has an unanswered batch of the same partition; and nothing is sent
-//     again before everything on the connection is answered.
+//   - I14: nothing is sent on one connection while another, that is still open,
+//     has an unanswered batch of the same producer ID and partition; and nothing
+//     is sent again before everything on the connection is answered.
 type watch struct {
 	mu         sync.Mutex
 	tracks     map[trackKey]*track
@@ -53,6 +54,7 @@ type peer struct {
 	tap    *tap
 	window int32 // that the client was told in ApiVersions; 0: none
 	chains map[*chain]struct{}
+	ended  bool
 }
 
 func newWatch() *watch {
@@ -80,7 +82,7 @@ func (c *Cluster) Violations() []string {
 
 // settle waits until everything is decided that is decided soon.
 func (w *watch) settle() {
-	const patience = time.Second
+	const patience = 5 * time.Second // some connection is not read: its requests wait
 	w.mu.Lock()
 	undecided, settled := len(w.suspicions) > 0, w.settled
 	w.mu.Unlock()
@@ -130,8 +132,8 @@ func (w *watch) received(from *peer, a *attempt, leaderEpoch int32) int {
 	c := w.chain(a)
 	n := w.checkFrozen(c, from, a.batch)
 	k := c.pin(from)
-	if c.last != from && k.leaderEpoch != leaderEpoch {
-		k.open, k.returned = false, true
+	if k.open && c.last != from && k.leaderEpoch != leaderEpoch {
+		k.open, k.returned = false, c.last
 	}
 	base, end := c.span(a.batch)
 	w.reappeared(c, base, from)
@@ -189,7 +191,7 @@ func (w *watch) checkReplay(c *chain, k *pin, from *peer, b *batch) bool {
 	if base := c.at(b.head.FirstSequence); base > k.last {
 		return true
 	}
-	k.open, k.refused, k.beyond = false, false, false
+	k.open, k.returned, k.refused, k.beyond = false, nil, false, false
 	if k.out > 0 {
 		w.violate(fmt.Sprintf("%s: sent again while %d are unanswered", name("I14", c, from, b), k.out))
 	}
@@ -204,8 +206,8 @@ func (w *watch) checkGate(c *chain, k *pin, from *peer, b *batch, first bool) {
 	base, end := c.span(b)
 	maybeNew := first && end > c.horizon
 	s := &suspicion{}
-	if k.returned {
-		s.open = []*peer{from}
+	if k.returned != nil {
+		s.open = []*peer{from, k.returned}
 	}
 	switch doubt := c.confirmed(); {
 	case k.out > 0 && !k.refused:
@@ -227,13 +229,13 @@ func (w *watch) checkGate(c *chain, k *pin, from *peer, b *batch, first bool) {
 func (w *watch) checkWindow(c *chain, k *pin, from *peer, b *batch) {
 	base, end := c.span(b)
 	una := c.confirmed()
-	if k.window == 0 || base <= una || end-una <= int64(k.window) || end <= c.horizon {
+	if k.window == 0 || base <= una || end-una <= int64(k.window) || end <= c.reach {
 		return
 	}
 	w.suspect(&suspicion{
 		text: fmt.Sprintf("%s: ends %d beyond sequence %d, which is unconfirmed, and the window is %d",
 			name("I12", c, from, b), end-1-una, c.sequence(una), k.window),
-		silent: c.others(from), chain: c, base: base, end: end,
+		silent: c.others(from), chain: c, base: base, end: end, window: true,
 	})
 }
 

@@ -1,0 +1,186 @@
+package producer_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/producer"
+	"github.com/sluice-kafka/sluice/producer/producertest"
+)
+
+// deaf is a connection to a peer that takes everything and says nothing.
+func deaf() net.Conn {
+	near, far := net.Pipe()
+	go func() {
+		io.Copy(io.Discard, far)
+		far.Close()
+	}()
+	return near
+}
+
+// k19 is a cluster whose broker 0 is silent at some stage, and leads nothing.
+func k19(t *testing.T, cc producertest.Config, change func(*config.Config)) *tapped {
+	cc.InMemory, cc.Brokers, cc.Topics = true, 2, map[string]int32{"t": 1}
+	s := newTapped(t, cc, func(c *config.Config) {
+		c.DialTimeout, c.RequestTimeout, c.DeliveryTimeout = 2*time.Second, 3*time.Second, 12*time.Second
+		if change != nil {
+			change(c)
+		}
+	})
+	s.c.MoveLeader("t", 0, 1)
+	return s
+}
+
+// withhold drops what broker 0 answers to a request.
+func (s *tapped) withhold(broker int32, key int16) {
+	s.c.OnResponse(func(r *producertest.Response) {
+		r.Withhold = r.Broker == broker && r.Request.Key() == key
+	})
+}
+
+// K19: the first bootstrap server accepts, reads, and never answers, at each
+// stage that comes before the first record. It is left after its time, and the
+// other one serves.
+func TestK19SilentBeforeTheFirstRecord(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T) *tapped{
+		"dial": func(t *testing.T) *tapped {
+			return k19(t, producertest.Config{}, func(c *config.Config) {
+				c.Dialer = instead(c, func(ctx context.Context) (net.Conn, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				})
+			})
+		},
+		"api versions": func(t *testing.T) *tapped {
+			return k19(t, producertest.Config{}, func(c *config.Config) {
+				c.Dialer = instead(c, func(context.Context) (net.Conn, error) { return deaf(), nil })
+			})
+		},
+		"tls hello": func(t *testing.T) *tapped {
+			cert, _ := selfSigned(t)
+			cc := producertest.Config{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}}
+			return k19(t, cc, func(c *config.Config) {
+				c.SecurityProtocol = config.ProtocolSSL
+				c.TLS = &tls.Config{InsecureSkipVerify: true}
+				c.Dialer = instead(c, func(context.Context) (net.Conn, error) { return deaf(), nil })
+			})
+		},
+		"sasl handshake":    func(t *testing.T) *tapped { return saslSilent(t, 17) },
+		"sasl authenticate": func(t *testing.T) *tapped { return saslSilent(t, 36) },
+		"metadata": func(t *testing.T) *tapped {
+			s := k19(t, producertest.Config{}, nil)
+			s.withhold(0, 3)
+			return s
+		},
+		"producer id": func(t *testing.T) *tapped {
+			s := k19(t, producertest.Config{}, nil)
+			s.withhold(0, 22)
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t)
+				begun := time.Now()
+				s.tens(0, 3)
+				s.flush(time.Minute)
+				// Its time twice: known by another address, it may be asked again.
+				if d := time.Since(begun); d > 8*time.Second {
+					t.Errorf("took %v", d)
+				}
+				s.judgeWritten()
+			})
+		})
+	}
+}
+
+// instead replaces the connections to the first bootstrap server.
+func instead(c *config.Config, dial func(context.Context) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	usual, silent := c.Dialer, c.BootstrapServers[0]
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == silent {
+			return dial(ctx)
+		}
+		return usual(ctx, network, addr)
+	}
+}
+
+func saslSilent(t *testing.T, key int16) *tapped {
+	s := k19(t, producertest.Config{Users: map[string]string{"u": "p"}}, func(c *config.Config) {
+		c.SecurityProtocol, c.SASLMechanism = config.ProtocolSASLPlaintext, config.MechanismSCRAMSHA256
+		c.SASLUsername, c.SASLPassword = "u", config.NewSecret("p")
+	})
+	s.withhold(0, key)
+	return s
+}
+
+// K19, Produce: a leader that is silent once costs a request timeout.
+func TestK19SilentOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTapped(t, topics(1), nil)
+		s.warm(0)
+		begun := time.Now()
+		s.c.OnProduce(refuseOnce(10, producertest.Hold(nil)))
+		s.tens(0, 3)
+		s.flush(time.Minute)
+		if d := time.Since(begun); d < 30*time.Second || d > 31*time.Second {
+			t.Errorf("took %v", d)
+		}
+		s.judgeWritten()
+		s.wantSent(0, 0, 0, 10, 20, 30, 10, 20, 30)
+	})
+}
+
+// K19, Produce: a leader that is silent for ever holds up nobody else, and its
+// records have an outcome in time: unknown if they were sent, and else not
+// written.
+func TestK19SilentForEver(t *testing.T) {
+	const leaderStage = 18 // ApiVersions
+	for _, test := range []struct {
+		name    string
+		silence func(s *tapped)
+		outcome producer.Outcome
+	}{
+		{"produce", func(s *tapped) {
+			s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+				if a.Partition == 0 {
+					return producertest.Hold(nil)
+				}
+				return producertest.Fault{}
+			})
+		}, producer.Unknown},
+		{"before", func(s *tapped) {
+			s.withhold(0, leaderStage)
+			s.c.CutConnections(0)
+		}, producer.NotWritten},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cc := topics(2)
+				cc.Brokers = 2
+				s := newTapped(t, cc, nil)
+				s.warm(0, 1)
+				test.silence(s)
+				time.Sleep(time.Minute)
+				begun := time.Now()
+				stuck := s.tens(0, 3)
+				fine := s.tens(1, 3)
+				time.Sleep(time.Second)
+				s.wantOutcomes(fine, 30, producer.Written, nil)
+				s.flush(time.Hour)
+				// Delivery timeout, the request that is under way then, and a tick.
+				if d := time.Since(begun); d < 120*time.Second || d > 150*time.Second+200*time.Millisecond {
+					t.Errorf("took %v", d)
+				}
+				s.judge()
+				s.wantOutcomes(stuck, 30, test.outcome, producer.ErrDeliveryTimeout)
+			})
+		})
+	}
+}
