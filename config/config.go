@@ -72,6 +72,12 @@ type Config struct {
 	// of one partition that are in flight. 0 is no cap of its own. Default 0.
 	MaxInFlightBatches int
 
+	// ConnectionsPerBroker (connections.per.broker) is over how many connections
+	// the partitions of a broker are spread, each pinned to one. A broker serves
+	// one request of a connection at a time, its wait for replicas included, so
+	// several overlap those waits. From 1 to 64. Default 1.
+	ConnectionsPerBroker int
+
 	// RequestTimeout (request.timeout.ms) is how long one request may wait for
 	// its response, from when the broker could begin with it. Default 30 s.
 	RequestTimeout time.Duration
@@ -190,6 +196,7 @@ func Default() Config {
 		MaxBlock:              time.Minute,
 		MaxInFlightBytes:      32 << 20,
 		MaxInFlightSequences:  10_000_000,
+		ConnectionsPerBroker:  1,
 		RequestTimeout:        30 * time.Second,
 		DeliveryTimeout:       2 * time.Minute,
 		DialTimeout:           10 * time.Second,

@@ -109,6 +109,9 @@ var sendingProperties = []property{
 	{name: "max.in.flight.batches.per.partition", field: "MaxInFlightBatches",
 		kind: whole[int]{at: func(c *Config) *int { return &c.MaxInFlightBatches }, most: math.MaxInt32, unit: "batches"},
 		doc:  "batches of one partition in flight; 0: no cap"},
+	{name: "connections.per.broker", field: "ConnectionsPerBroker",
+		kind: whole[int]{at: func(c *Config) *int { return &c.ConnectionsPerBroker }, least: 1, most: 64, unit: "connections"},
+		doc:  "connections to a broker over which its partitions are spread"},
 }
 
 var timeProperties = []property{

@@ -13,8 +13,9 @@ import (
 	"go.uber.org/atomic"
 )
 
-// broker sends what its partitions have. It connects when there is something
-// to send; its loop is the only writer of the connection.
+// broker is a sender: one connection to a broker, for the partitions that are
+// pinned to it. It connects when there is something to send; its loop is the
+// only writer of the connection.
 type broker struct {
 	pr     *Producer
 	id     int32

@@ -34,7 +34,7 @@ type control struct {
 
 	// Of the loop alone:
 	snap    *cluster.Snapshot
-	brokers map[int32]*broker
+	brokers map[route]*broker
 	conn    *conn.Conn
 	connID  int32  // of the broker at the other end, -1 if not known
 	last    string // address of the latest connection
@@ -53,7 +53,7 @@ type identity struct {
 func newControl(pr *Producer, ctx context.Context) control {
 	return control{
 		pr: pr, ctx: ctx, woken: make(chan struct{}, 1), stale: true, needsID: true,
-		snap: new(cluster.Snapshot), brokers: map[int32]*broker{}, connID: -1,
+		snap: new(cluster.Snapshot), brokers: map[route]*broker{}, connID: -1,
 		backoff: retry.NewBackoff(pr.cfg.RetryBackoff, pr.cfg.RetryBackoffMax),
 	}
 }
@@ -355,7 +355,7 @@ func (c *control) apply(t *topic) (gaps bool) {
 			break
 		}
 		kp := known.Partitions[i]
-		b := c.broker(kp.Leader)
+		b := c.broker(route{kp.Leader, i % c.pr.cfg.ConnectionsPerBroker})
 		p.retarget(b, kp.LeaderEpoch)
 		gaps = gaps || b == nil
 	}
@@ -370,17 +370,23 @@ func finalForTopic(code retry.Code) bool {
 	return code == retry.InvalidTopic || code == retry.TopicAuthorizationFailed
 }
 
-// broker returns the broker with the id as metadata has it, nil if there is
-// none. The first time its loop is started.
-func (c *control) broker(id int32) *broker {
-	known, ok := c.snap.Broker(id)
+// route is one of the connections to a broker.
+type route struct {
+	id int32
+	nr int // below connections.per.broker
+}
+
+// broker returns the sender of the route, nil if metadata knows no such broker.
+// The first time its loop is started.
+func (c *control) broker(r route) *broker {
+	known, ok := c.snap.Broker(r.id)
 	if !ok {
 		return nil
 	}
-	b := c.brokers[id]
+	b := c.brokers[r]
 	if b == nil {
-		b = newBroker(c.pr, id)
-		c.brokers[id] = b
+		b = newBroker(c.pr, r.id)
+		c.brokers[r] = b
 		b.addr.Store(known.Addr())
 		c.pr.loops.Go(func() { b.run(c.ctx) })
 	}

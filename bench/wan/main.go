@@ -26,6 +26,7 @@ func main() {
 	rtt := flag.Duration("rtt", 50*time.Millisecond, "round trip added")
 	rounds := flag.Int("rounds", 3, "rounds; medians are shown")
 	span := flag.Duration("span", 4*time.Second, "how long each client produces in a round")
+	flag.IntVar(&connections, "connections", connections, "connections.per.broker of Sluice")
 	flag.Parse()
 	if err := run(*nodes, *rtt, *rounds, *span); err != nil {
 		fmt.Fprintln(os.Stderr, "wan:", err)

@@ -29,6 +29,8 @@ const (
 	buffer = 64 << 20
 )
 
+var connections = 1 // a broker, for Sluice
+
 type sluice struct {
 	p     *producer.Producer
 	topic string
@@ -39,7 +41,7 @@ type sluice struct {
 func openSluice(addrs []string, topic string, s setting) (client, error) {
 	cfg := config.Default()
 	cfg.BootstrapServers = addrs
-	cfg.Linger, cfg.BatchBytes, cfg.BufferBytes = linger, s.batch, buffer
+	cfg.Linger, cfg.BatchBytes, cfg.BufferBytes, cfg.ConnectionsPerBroker = linger, s.batch, buffer, connections
 	p, err := producer.New(cfg)
 	c := sluice{p: p, topic: topic, bad: new(atomic.Int64)}
 	c.done = func(r producer.Result) {
