@@ -61,9 +61,9 @@ func (pr *Producer) flushTopics(ctx context.Context) error {
 
 // Close takes no more records, waits like Flush, and ends the producer. If ctx
 // ends first the rest is given up as by Abort and the error of ctx is returned.
-// When Close returns all callbacks have run, unless one of them does not return
-// and ctx has ended. Close again waits for the same end. From a callback it
-// returns ErrInCallback.
+// When Close returns all callbacks have run, unless ctx has ended and one of
+// them takes longer than 100 ms. Close again waits for the same end. From a
+// callback it returns ErrInCallback.
 func (pr *Producer) Close(ctx context.Context) error {
 	if pr.delivery.inCallback() {
 		return ErrInCallback

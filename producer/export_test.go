@@ -1,6 +1,12 @@
 package producer
 
-import "github.com/sluice-kafka/sluice/throttle"
+import (
+	"github.com/sluice-kafka/sluice/batcher"
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// SetCompressor replaces the codec of a producer that has no topic yet.
+func SetCompressor(pr *Producer, c batcher.Compressor) { pr.codec = c }
 
 // SkipSequences lets the next record of a partition have sequence n, as if so
 // many had been written in one batch. The producer must have an ID, and the

@@ -80,6 +80,26 @@ func lostThenDuplicate(a producertest.ProduceAttempt) producertest.Fault {
 	return producertest.Fault{}
 }
 
+// K15, run 2 and nothing new to send: the duplicate stays what it is until the
+// deadline, and is unknown then. The partition goes on.
+func TestK15DuplicateForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTapped(t, topics(1), nil)
+		s.warm(0)
+		s.c.OnProduce(lostThenDuplicate)
+		first := s.tens(0, 1)
+		s.flush(time.Hour)
+		s.wantOutcomes(first, 10, producer.Unknown, producer.ErrDeliveryTimeout)
+		next := s.tens(0, 1)
+		s.judge()
+		s.wantOutcomes(next, 10, producer.Written, nil)
+		s.wantNewEpoch(1)
+		if n := len(s.tap.batches(nil)); n > 200 {
+			t.Errorf("%d batches in two minutes", n)
+		}
+	})
+}
+
 // K15, run 2 with somebody else who writes to the partition: the offsets are
 // not known, and none is made up.
 func TestK15DuplicateAmongOthers(t *testing.T) {
@@ -96,24 +116,27 @@ func TestK15DuplicateAmongOthers(t *testing.T) {
 		if a.Records == 1 {
 			return producertest.Fault{} // the other one's
 		}
+		if a.BaseSequence == 20 {
+			return producertest.AppendThen(46).NoOffset()
+		}
 		return lostThenDuplicate(a)
 	})
-	first := s.tens(0, 1)
-	s.await(0, 2)
+	first := s.tens(0, 2)
+	s.await(0, 3)
 	foreign := &kgo.Record{Topic: "t", Value: []byte("foreign")}
 	if err := other.ProduceSync(t.Context(), foreign).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
 	next := s.tens(0, 1)
 	s.flush(time.Minute)
-	for i := range 10 {
+	for i := range 20 {
 		if r := s.result(first + i); r.Outcome != producer.Written || r.Offset != -1 {
 			t.Errorf("record %d: %+v", first+i, r)
 		}
 	}
 	s.wantOffsets(next, 10)
 	recs, err := s.c.Records("t", 0)
-	if err != nil || len(recs) != 31 || string(recs[20].Value) != "foreign" {
+	if err != nil || len(recs) != 41 || string(recs[foreign.Offset].Value) != "foreign" {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
 	for _, f := range append(s.c.Violations(), s.tap.faults...) {
@@ -242,6 +265,29 @@ func TestK31ResponseDoesNotMatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// K31: what is left out again and again is unknown in the end, for it may be in
+// the log. Here it is.
+func TestK31MissingForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTapped(t, topics(2), nil)
+		s.warm(0, 1)
+		s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.Partition == 1 && a.ProducerEpoch == 0 {
+				return producertest.Fault{}.Omit()
+			}
+			return producertest.Fault{}
+		})
+		left := s.tens(1, 2)
+		fine := s.tens(0, 2)
+		s.flush(time.Hour)
+		next := s.tens(1, 1)
+		s.judge()
+		s.wantOutcomes(left, 20, producer.Unknown, producer.ErrDeliveryTimeout)
+		s.wantOutcomes(fine, 20, producer.Written, nil)
+		s.wantOutcomes(next, 10, producer.Written, nil)
+	})
 }
 
 // K38: of six partitions on three brokers one is refused. Only that one is sent

@@ -151,10 +151,11 @@ func TestK14RecordAtTheLimit(t *testing.T) {
 			c.ClientID = "a client with a long name"
 		})
 		r.sync(t.Context(), producer.Record{}, 10)
+		headers := []producer.Header{{Key: "h", Value: make([]byte, 20_000)}, {Key: "i"}}
 		low, high := 1, limit // the smallest size that is refused
 		for low < high {
 			size := (low + high) / 2
-			n := r.produce(t.Context(), producer.Record{}, size)
+			n := r.produce(t.Context(), producer.Record{Key: []byte("key"), Headers: headers}, size)
 			behind := r.produce(t.Context(), producer.Record{}, 10)
 			r.flush(time.Minute)
 			if res := r.result(behind); res.Err != nil {
@@ -169,7 +170,7 @@ func TestK14RecordAtTheLimit(t *testing.T) {
 				t.Fatalf("%d bytes: %v", size, res.Err)
 			}
 		}
-		if low < limit-400 {
+		if low < limit-20_000-400 {
 			t.Errorf("refused from %d bytes on, with %d in a request", low, limit)
 		}
 		if s := r.p.Stats(); s.Connections != 1 || s.Resends != 0 {
@@ -188,6 +189,7 @@ func TestK16MemoryIsTheCallersAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
+		begun := time.Now()
 		cfg := config.Default()
 		cfg.BootstrapServers, cfg.Dialer = c.Addrs(), c.Dial
 		p, err := producer.New(cfg)
@@ -195,6 +197,11 @@ func TestK16MemoryIsTheCallersAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		hold := make(chan struct{})
+		c.OnResponse(func(resp *producertest.Response) {
+			if resp.Request.Key() == metadataAPI && time.Since(begun) < time.Second {
+				resp.Delay = time.Second
+			}
+		})
 		c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
 			if a.FirstTime() {
 				return producertest.Refuse(19).Hold(hold) // and so it is sent a second time

@@ -244,6 +244,22 @@ func TestCloseEndsEveryWait(t *testing.T) {
 	}
 }
 
+// The same for a Ping alone, when there is nothing else that could wake it.
+func TestCloseEndsPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newSpoiltRig(t, topics(1), func(c *producertest.Cluster) { c.Stop(0) }, nil)
+		pinged := make(chan error, 1)
+		go func() { pinged <- r.p.Ping(context.Background()) }()
+		time.Sleep(time.Second)
+		if err := r.p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-pinged; !errors.Is(err, producer.ErrClosed) {
+			t.Errorf("ping: %v", err)
+		}
+	})
+}
+
 // Closing twice, from several goroutines, waits for the same end each time.
 func TestCloseTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package producer_test
 import (
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,28 @@ func TestK23CutWhileWriting(t *testing.T) {
 	})
 }
 
+// K23: a record of which no byte was ever written is not written, one of which
+// a single byte was is unknown.
+func TestK23NothingWritten(t *testing.T) {
+	for bytes, want := range []producer.Outcome{producer.NotWritten, producer.Unknown} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newTapped(t, topics(1), shortTimes)
+			s.warm(0)
+			s.tap.cut = func(key int16, _ int) int {
+				if key == produceKey {
+					return bytes
+				}
+				return -1
+			}
+			first := s.tens(0, 1)
+			s.flush(time.Hour)
+			s.wantOutcomes(first, 10, want, producer.ErrDeliveryTimeout)
+			s.wantOutcomes(first, 10, want, syscall.EPIPE)
+			s.judge()
+		})
+	}
+}
+
 // K24: a record that fits a batch, but with its names not a request, fails at
 // once; the next ones flow.
 func TestK24RequestTooLarge(t *testing.T) {
@@ -104,7 +127,7 @@ func TestK24RequestTooLarge(t *testing.T) {
 			c.MaxRequestBytes, c.ClientID = limit, strings.Repeat("c", 50)
 		})
 		before := s.produce(t.Context(), producer.Record{Topic: topic}, 100)
-		tooLarge := s.produce(t.Context(), producer.Record{Topic: topic}, limit-50)
+		tooLarge := s.produce(t.Context(), producer.Record{Topic: topic}, limit-150) // as a batch below the limit
 		synctest.Wait()
 		if err := s.result(tooLarge).Err; !errors.Is(err, producer.ErrRecordTooLarge) || !producer.SafeToResend(err) {
 			t.Errorf("%v", err)

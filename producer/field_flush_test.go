@@ -102,12 +102,12 @@ func TestK10FlushIsNotStarvedByCallbacks(t *testing.T) {
 						time.Sleep(time.Millisecond)
 						r.note(n, res)
 					})
-					time.Sleep(1800 * time.Microsecond)
+					time.Sleep(900 * time.Microsecond)
 				}
 			})
 		}
-		for range 3 {
-			time.Sleep(time.Second)
+		for range 2 {
+			time.Sleep(200 * time.Millisecond)
 			begun := time.Now()
 			behind := r.count() - r.done()
 			r.flush(time.Hour)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,7 @@ func TestK08HintLeavesOtherBrokersAlone(t *testing.T) {
 		s.warm(0, 1, 2, 3, 4, 5)
 		release := make(chan struct{})
 		s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.Partition != 0 && a.FirstTime() {
+			if a.Broker != 0 && a.FirstTime() {
 				return producertest.Hold(release)
 			}
 			return producertest.Fault{}
@@ -36,12 +37,14 @@ func TestK08HintLeavesOtherBrokersAlone(t *testing.T) {
 			s.await(p, 1+4)
 		}
 		s.c.MoveLeader("t", 0, 1) // broker 0 says so in its answer, and names only broker 1
+		s.rewriteMetadata(lagging)
 		s.tens(0, 4)
-		s.await(0, 1+4+1)
-		time.Sleep(time.Second)
+		s.tap.await(1, func(b sentBatch) bool { return b.partition == 0 && b.addr == s.c.Addrs()[1] })
+		s.tens(2, 2)
+		s.await(2, 1+4+2) // pipelined as before, behind what has no answer
 		close(release)
 		s.judgeWritten()
-		s.wantSent(1, 0, 0, 10, 20, 30, 40)
+		s.wantSent(2, 0, 0, 10, 20, 30, 40, 50, 60)
 		for _, addr := range s.c.Addrs() {
 			if all, atOnce := s.tap.carriers(addr); all != 1 || atOnce != 1 {
 				t.Errorf("%s: %d connections, %d at once", addr, all, atOnce)
@@ -92,6 +95,53 @@ func TestK08LateDial(t *testing.T) {
 	})
 }
 
+// slowCodec takes a second to find that nothing can be saved.
+type slowCodec struct {
+	busy, most atomic.Int32
+}
+
+func (*slowCodec) ID() int16 { return 1 }
+
+func (c *slowCodec) Compress(dst, src []byte) ([]byte, error) {
+	if n := c.busy.Add(1); n > c.most.Load() {
+		c.most.Store(n)
+	}
+	defer c.busy.Add(-1)
+	time.Sleep(time.Second)
+	return append(dst, src...), nil
+}
+
+// K08: the leader moves while the sender of the old one compresses a batch,
+// without a lock. The new one's waits for it, and is told when it is done, also
+// if the old connection is gone by then.
+func TestK08LeaderMovesDuringCompression(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			cc := topics(1)
+			cc.Brokers = 2
+			s := newTapped(t, cc, func(c *config.Config) { c.MetadataMaxAge = 100 * time.Millisecond })
+			codec := new(slowCodec)
+			producer.SetCompressor(s.p, codec)
+			s.warm(0)
+			begun := time.Now()
+			s.tens(0, 1)
+			time.Sleep(500 * time.Millisecond) // half of it is done
+			s.c.MoveLeader("t", 0, 1)
+			if cut {
+				s.c.CutConnections(0)
+			}
+			s.flush(time.Minute)
+			if d := time.Since(begun); d > 2*time.Second {
+				t.Errorf("took %v", d)
+			}
+			s.judgeWritten()
+			if codec.most.Load() != 1 {
+				t.Errorf("%d at once compress batches of one partition", codec.most.Load())
+			}
+		})
+	}
+}
+
 // K22: a broker that does not lead the partition any more costs one request,
 // not a series of attempts, and not the time until metadata is old.
 func TestK22StaleLeader(t *testing.T) {
@@ -107,6 +157,9 @@ func TestK22StaleLeader(t *testing.T) {
 				s := newTapped(t, cc, nil)
 				s.warm(0)
 				s.c.MoveLeader("t", 0, 1)
+				if test.version >= 10 {
+					s.rewriteMetadata(lagging)
+				}
 				moved := time.Now()
 				s.tens(0, 5)
 				s.flush(time.Minute)
@@ -131,6 +184,11 @@ func (s *tapped) rewriteMetadata(change func(*kmsg.MetadataResponse)) {
 			change(m)
 		}
 	})
+}
+
+// lagging is metadata before the first move of partition 0.
+func lagging(m *kmsg.MetadataResponse) {
+	m.Topics[0].Partitions[0].Leader, m.Topics[0].Partitions[0].LeaderEpoch = 0, 0
 }
 
 // K42: a broker that lags leaves out what is known, once. Nothing fails by one

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-kafka/sluice/config"
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // K01: OUT_OF_ORDER behind a batch that was refused is an echo. All of them go
@@ -224,6 +225,35 @@ func TestK07GapIsReported(t *testing.T) {
 		}
 		if st := s.p.Stats(); st.Alarms != 1 || sum.unknown != 10 || sum.written != 40 {
 			t.Errorf("%d alarms, %+v", st.Alarms, sum)
+		}
+	})
+}
+
+// A producer asks for an ID once, however many partitions wait for it; another
+// one would begin all of them anew.
+func TestOneProducerID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTapped(t, topics(20), nil)
+		asked := 0
+		s.c.OnResponse(func(r *producertest.Response) {
+			if r.Request.Key() == int16(kmsg.InitProducerID) {
+				asked++
+				r.Delay = time.Second
+			}
+		})
+		for range 2 {
+			for p := range int32(20) {
+				s.tens(p, 2)
+			}
+			s.flush(time.Minute)
+			time.Sleep(time.Minute)
+		}
+		s.judgeWritten()
+		if asked != 1 {
+			t.Errorf("asked %d times", asked)
+		}
+		for p := range int32(20) {
+			s.wantSent(p, 0, 0, 10, 20, 30)
 		}
 	})
 }

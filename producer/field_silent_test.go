@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/internal/testcert"
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
 )
@@ -63,7 +64,7 @@ func TestK19SilentBeforeTheFirstRecord(t *testing.T) {
 			})
 		},
 		"tls hello": func(t *testing.T) *tapped {
-			cert, _ := selfSigned(t)
+			cert := testcert.New(t).TLS
 			cc := producertest.Config{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}}
 			return k19(t, cc, func(c *config.Config) {
 				c.SecurityProtocol = config.ProtocolSSL

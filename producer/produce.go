@@ -13,7 +13,7 @@ import (
 // Produce hands a record over. done is called exactly once with its outcome, on
 // the delivery goroutine, one callback at a time; nil is allowed. A record that
 // is refused gets its callback too: too large, a bad partition, the producer
-// closed, the buffer full.
+// closed, the buffer full, ctx over before.
 //
 // At a full buffer Produce waits for room, for max.block.ms at most and until
 // ctx ends; so it does when callbacks are far behind. ctx bounds that wait only:

@@ -38,7 +38,9 @@ type Record struct {
 // Pin is a choice of partition. The zero value is none.
 type Pin struct{ next int32 }
 
-// On pins a record to a partition. A negative one is refused by Produce.
+// On pins a record to a partition. A negative one is refused by Produce. One
+// that the topic does not have may be new: it is looked for, and after some
+// seconds the record fails with ErrUnknownPartition.
 func On(partition int32) Pin {
 	if partition < 0 {
 		return Pin{next: -1}

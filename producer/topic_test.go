@@ -88,9 +88,9 @@ func TestTopicQueueKeepsOrder(t *testing.T) {
 
 // The same while producing goes on as the partitions become known.
 func TestTopicQueueKeepsOrderWhileItEmpties(t *testing.T) {
-	for range 200 {
+	for range 30 {
 		pr := newOffline(t, nil)
-		const n = 300
+		const n = 2000
 		half := make(chan struct{})
 		var producing sync.WaitGroup
 		producing.Go(func() {
@@ -115,7 +115,7 @@ func TestTopicQueueKeepsOrderWhileItEmpties(t *testing.T) {
 // K10: a flush sees each record in one place or the other while the queue
 // empties.
 func TestK10TopicQueueIsSeenByFlush(t *testing.T) {
-	for range 300 {
+	for range 100 {
 		pr := newOffline(t, nil)
 		for range 50 {
 			pr.Produce(t.Context(), Record{Topic: "t"}, nil)

@@ -1453,16 +1453,18 @@ func TestMisusePanics(t *testing.T) {
 		"an answer after a loss": func(w *Window) { w.Lost(); settle(1)(w) },
 		"split what is in doubt": func(w *Window) { w.Lost(); w.Split(1, 1) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := opened(t, unlimited, 1, 1, 1, 1)
-			s.send(1, 2, 3, 4)
-			s.check("the ring is full", len(s.w.ring) == 4)
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f(s.w)
-		})
+		for _, sent := range [][]uint64{{1}, {1, 2, 3, 4}} {
+			t.Run(fmt.Sprint(name, ", outstanding ", len(sent)), func(t *testing.T) {
+				s := opened(t, unlimited, 1, 1, 1, 1)
+				s.send(sent...)
+				s.check("the ring is full", len(s.w.ring) == 4)
+				defer func() {
+					if recover() == nil {
+						t.Error("no panic")
+					}
+				}()
+				f(s.w)
+			})
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (c *Cluster) start(cfg Config, java javaCommand) error {
 		return err
 	}
 	clusterID := newClusterID()
-	err = c.each(func(n *node) error { return n.format(clusterID) })
+	err = c.each(func(n *node) error { return n.format(clusterID, cfg.Users) })
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func (c *Cluster) Kill(node int) error { return c.nodes[node].kill() }
 
 // Stop shuts a node down cleanly (SIGTERM) and returns when it is gone: its
 // leaderships moved if others can take them, producer state in snapshots. A
-// paused node is resumed first. Of three nodes, two must run for the last to be
-// able to hand over: stopping a second one ends in an error after a minute,
-// with the node killed.
+// paused node is resumed first. The last of three nodes has no majority to hand
+// over to and does not go: after a minute it is killed, and that is an error.
 func (c *Cluster) Stop(node int) error { return c.nodes[node].stop() }
 
-// Pause suspends a node (SIGSTOP): its connections stay open, nothing is
-// answered, its clock runs on. No error if it is paused already.
+// Pause suspends a node (SIGSTOP) and returns when it has come to rest: its
+// connections stay open, nothing is answered, its clock runs on. No error if it
+// is paused already.
 func (c *Cluster) Pause(node int) error { return c.nodes[node].pause() }
 
 // Resume lets a paused node run again (SIGCONT). No error if it runs.
@@ -114,7 +114,10 @@ func (c *Cluster) Resume(node int) error { return c.nodes[node].resume() }
 
 // Restart starts nodes that were stopped or killed again, on the same ports
 // and data, and returns when all of them serve. Where two of three nodes are
-// down, name both in one call: neither serves before the other runs.
+// down, name both in one call: neither serves before the other runs. A node
+// that was killed is let in again when its session with the controller has run
+// out, by default after 9 s (broker.session.timeout.ms), in a cluster of three.
+// A partition may still take a moment to be led.
 func (c *Cluster) Restart(nodes ...int) error {
 	starting := make([]*node, len(nodes))
 	for i, id := range nodes {

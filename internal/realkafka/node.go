@@ -41,8 +41,12 @@ func (n *node) dataDir() string    { return filepath.Join(n.dir, "data") }
 func (n *node) logPath() string    { return filepath.Join(n.dir, "broker.log") }
 
 // format writes what a data directory must hold before the first start.
-func (n *node) format(clusterID string) error {
-	cmd := n.command("kafka.tools.StorageTool", "format", "-t", clusterID, "-c", n.configPath())
+func (n *node) format(clusterID string, users map[string]string) error {
+	args := []string{"format", "-t", clusterID, "-c", n.configPath()}
+	for name, password := range users {
+		args = append(args, "--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", name, password))
+	}
+	cmd := n.command("kafka.tools.StorageTool", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("realkafka: format node %d: %w\n%s", n.id, err, out)
 	}
@@ -124,16 +128,24 @@ func (n *node) stop() error {
 	return nil
 }
 
-func (n *node) pause() error  { return n.signal(sigStop) }
-func (n *node) resume() error { return n.signal(sigCont) }
+func (n *node) pause() error {
+	return n.whileUp("pause", func(p *process) error { return p.pause(stopTimeout) })
+}
 
-func (n *node) signal(sig syscall.Signal) error {
+func (n *node) resume() error {
+	return n.whileUp("resume", func(p *process) error { return p.signal(sigCont) })
+}
+
+func (n *node) whileUp(what string, do func(*process) error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.proc.running() {
-		return fmt.Errorf("realkafka: %v to node %d: it does not run", sig, n.id)
+		return fmt.Errorf("realkafka: %s node %d: it does not run", what, n.id)
 	}
-	return n.proc.signal(sig)
+	if err := do(n.proc); err != nil {
+		return fmt.Errorf("realkafka: %s node %d: %w", what, n.id, err)
+	}
+	return nil
 }
 
 // running tells whether the process runs now; it may be paused.

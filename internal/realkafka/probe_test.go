@@ -228,8 +228,10 @@ func (l *log) expectEnd(want int64) {
 type placement struct {
 	leader, follower, outsider int
 	epoch                      int32
+	inSync                     int // replicas
 }
 
+// place asks a node where the log lies; no node may sleep.
 func (l *log) place() placement {
 	l.t.Helper()
 	t := kmsg.NewMetadataRequestTopic()
@@ -240,7 +242,7 @@ func (l *log) place() placement {
 	resp, err := ask[*kmsg.MetadataResponse](l.cluster.running()[0].client, r)
 	check(l.t, err)
 	p := resp.Topics[0].Partitions[l.partition]
-	place := placement{leader: int(p.Leader), follower: -1, outsider: -1, epoch: p.LeaderEpoch}
+	place := placement{leader: int(p.Leader), follower: -1, outsider: -1, epoch: p.LeaderEpoch, inSync: len(p.ISR)}
 	for id := range l.cluster.nodes {
 		switch {
 		case id == place.leader:

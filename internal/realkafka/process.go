@@ -71,3 +71,27 @@ func (p *process) end(sig syscall.Signal, timeout time.Duration) error {
 		return fmt.Errorf("still there %v after %v", timeout, sig)
 	}
 }
+
+// pause suspends the process and waits until it has come to rest: on a busy
+// machine its threads may run on for a while after the signal.
+func (p *process) pause(timeout time.Duration) error {
+	if err := p.signal(sigStop); err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	for {
+		if rests, err := stopped(p.pid); rests || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-p.done:
+			return fmt.Errorf("ended instead: %v", p.err)
+		case <-deadline.C:
+			return fmt.Errorf("still runs %v after %v", timeout, sigStop)
+		}
+	}
+}

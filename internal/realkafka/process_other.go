@@ -20,4 +20,6 @@ func groupAttributes() *syscall.SysProcAttr { return nil }
 
 func signalGroup(int, syscall.Signal) error { return errors.ErrUnsupported }
 
+func stopped(int) (bool, error) { return false, errors.ErrUnsupported }
+
 func lockFile(string) (func(), error) { return nil, errors.ErrUnsupported }

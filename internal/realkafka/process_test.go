@@ -2,10 +2,12 @@ package realkafka
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -67,5 +69,27 @@ func TestEndReportsAProcessThatStays(t *testing.T) {
 	check(t, p.end(syscall.SIGKILL, time.Minute))
 	if p.running() {
 		t.Error("runs after it was killed")
+	}
+}
+
+func TestPauseWaitsForRest(t *testing.T) {
+	p, err := startProcess(exec.Command("sh", "-c", "while :; do :; done"), discard{})
+	check(t, err)
+	defer p.end(syscall.SIGKILL, time.Minute)
+	for range 3 {
+		check(t, p.pause(time.Minute))
+		check(t, p.pause(time.Minute)) // nothing to do
+		if runtime.GOOS == "linux" {
+			state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+			check(t, err)
+			if !strings.Contains(string(state), ") T ") {
+				t.Errorf("paused, but %s", state)
+			}
+		}
+		check(t, p.signal(sigCont))
+	}
+	check(t, p.end(syscall.SIGKILL, time.Minute))
+	if err := p.pause(time.Minute); err == nil {
+		t.Error("no error for a process that has ended")
 	}
 }

@@ -39,6 +39,10 @@ type Config struct {
 	// package's: setting them breaks the cluster.
 	Properties map[string]string
 
+	// Users are clients that may log in by SCRAM-SHA-256, name to password. They
+	// are of use with Properties that make the CLIENT listener ask for it.
+	Users map[string]string
+
 	// Advertise is for a proxy in front of the nodes. It is called once for
 	// each node, before any is started, with the address on which the node
 	// will listen for clients, and returns the address that the node tells

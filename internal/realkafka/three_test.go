@@ -56,37 +56,33 @@ func TestProduceToFollower(t *testing.T) {
 
 // asleep returns a log that holds one committed record and whose follower
 // sleeps, with requests to it timing out after half a second.
-func asleep(t *testing.T) (l *log, id int64, wake func()) {
+func asleep(t *testing.T) (l *log, id int64, place placement) {
 	t.Helper()
 	c := three.Get(t)
 	l = newLog(t, c, 2, nil)
 	id = newProducer(t, c)
 	l.fill(id, 1, 1)
-	follower := l.place().follower
-	check(t, c.Pause(follower))
-	awake := false
-	wake = func() {
-		if !awake {
-			check(t, c.Resume(follower))
-			awake = true
-		}
-	}
-	t.Cleanup(wake)
+	// A follower that is not in sync is not waited for.
+	eventually(t, func() bool {
+		place = l.place()
+		return place.inSync == 2
+	})
+	check(t, c.Pause(place.follower))
+	t.Cleanup(func() { check(t, c.Resume(place.follower)) })
 	l.timeout = 500 * time.Millisecond
-	return l, id, wake
+	return l, id, place
 }
 
 func TestFollowerAsleep(t *testing.T) {
-	l, id, wake := asleep(t)
-	leader := l.place().leader
+	l, id, place := asleep(t)
 	b := batch{producer: id, first: 1, count: 1}
 	timedOut := verdict{requestTimedOut, 1}
 	l.expect(timedOut, b)
 	l.expect(timedOut, b) // the duplicate waits for replication as well
-	if last, code := l.describe(leader, id); last != 1 || code != none {
+	if last, code := l.describe(place.leader, id); last != 1 || code != none {
 		t.Errorf("DescribeProducers: last sequence %d, code %d; want 1 though it is not replicated", last, code)
 	}
-	wake()
+	check(t, l.cluster.Resume(place.follower))
 	l.timeout = produceTimeout
 	l.expect(appended(1), b)
 }
