@@ -15,6 +15,7 @@ import (
 var wallClock = map[string]string{
 	"produce.go produce UnixMilli": "timestamps of records",
 	"delivery.go result UnixMilli": "timestamps of records",
+	"take.go age Round":            "a suspended host stops the monotonic clock (R7)",
 	"settle.go settle UnixMilli":   "what a broker judges by: timestamps of records (R7)",
 }
 

@@ -30,7 +30,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	if d.Fate != retry.Committed && a.err != nil {
 		b.lastErr = a.err
 	}
-	outcome := p.answerOf(b, d)
+	outcome := p.answerOf(b, d, at.batch == p.base)
 	r := p.win.Settle(at.batch, outcome, a.baseOffset)
 	p.count(outcome)
 	if r.Stalled && p.open != nil {
@@ -79,7 +79,7 @@ func (a *answer) decide() retry.Decision {
 }
 
 // answerOf translates for the window, which knows nothing of codes.
-func (p *partition) answerOf(b *batch, d retry.Decision) throttle.Answer {
+func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Answer {
 	if d.Tries > 0 {
 		b.tries++
 	} else {
@@ -106,7 +106,7 @@ func (p *partition) answerOf(b *batch, d retry.Decision) throttle.Answer {
 		}
 		return throttle.NotAppended
 	}
-	if enough {
+	if enough && head { // one behind it gets another try, once it is the head
 		p.pending.giveUp = b.lastErr
 	}
 	return throttle.Uncertain

@@ -58,7 +58,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.needsCalm(now) {
 		p.settleDown(fx, now)
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || !p.fresh(now) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || !p.fresh(now, fx) {
 		return next{}
 	}
 	if now.Before(p.retryAt) {
@@ -143,24 +143,36 @@ type anchor struct {
 
 // fresh arms the gate again where the broker may have forgotten the producer:
 // after a pause, and behind records with old timestamps, by which a broker
-// judges the age of its knowledge (KIP-854, protocol rule R7). It reports
-// whether sending may go on.
-func (p *partition) fresh(now time.Time) bool {
+// judges the age of its knowledge (KIP-854, protocol rule R7). What is in doubt
+// by then must not be sent again: a broker that forgot it would take it for
+// new. Fresh reports whether sending may go on.
+func (p *partition) fresh(now time.Time, fx *effects) bool {
 	half := p.pr.cfg.ProducerIDExpiration / 2
 	a := p.anchor
-	if a.acked.IsZero() || half == 0 {
+	if a.acked.IsZero() {
 		return true
 	}
-	p.win.Caution(now.Sub(a.recorded) > half)
-	if now.Sub(a.acked) <= half {
+	p.win.Caution(age(a.recorded, now) > half)
+	if age(a.acked, now) <= half {
 		return true
 	}
-	if p.win.Outstanding() > 0 {
-		return p.win.Regate()
+	if !p.win.Regate() {
+		return false
+	}
+	p.anchor = anchor{}
+	if p.win.InDoubt() {
+		p.blame(ErrStateLost)
+		p.resolve(p.win.Disown(), fx)
+		return p.head() != nil
 	}
 	p.win.StateMayBeGone()
-	p.anchor = anchor{}
 	return true
+}
+
+// age is how long ago t was, by the wall or by the monotonic clock, whichever
+// says more: a suspended host stops the monotonic one.
+func age(t, now time.Time) time.Duration {
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
 // sealIfDue seals the open batch if the window has nothing else to send, would

@@ -14,7 +14,7 @@ func (w *Window) Expire() Resolution {
 		return Resolution{}
 	}
 	if w.InDoubt() {
-		return w.Disown()
+		return w.disown(w.doubtEnd())
 	}
 	return w.drop()
 }
@@ -52,37 +52,65 @@ func (w *Window) Split(left, right int32) {
 	for i := w.end - 1; i > w.una+1; i-- {
 		*w.at(i) = *w.at(i - 1)
 	}
-	*w.at(w.una) = entry{records: left}
-	*w.at(w.una + 1) = entry{records: right}
+	stray := w.at(w.una).stray
+	*w.at(w.una) = entry{records: left, stray: stray}
+	*w.at(w.una + 1) = entry{records: right, stray: stray}
 }
 
-// Disown makes everything in doubt Unknown and goes on in a new epoch: at the
-// deadline of a batch in doubt, or because the log it went to is no more (a
-// recreated topic). Nothing may be outstanding.
+// Disown makes everything in doubt Unknown and goes on in a new epoch, because
+// the broker's state cannot be relied on: lost, or of another log. Then nothing
+// holds back a straggler, be it behind a batch that is absent or of an earlier
+// epoch, so everything up to the last batch that has one goes, too. Nothing may
+// be outstanding.
 func (w *Window) Disown() Resolution {
+	from, end := w.una, w.atLargeEnd()
+	for from < end && !w.at(from).atLarge() {
+		from++
+	}
+	r := w.disown(end)
+	r.NotWritten, r.Unknown.From = Range{r.Unknown.From, from}, from
+	return r
+}
+
+// atLargeEnd is the end of what may still reach a broker.
+func (w *Window) atLargeEnd() uint64 {
+	end := w.end
+	for end > w.una && !w.at(end-1).atLarge() {
+		end--
+	}
+	return end
+}
+
+// disown makes everything before end Unknown.
+func (w *Window) disown(end uint64) Resolution {
 	w.mustBeDrained("Disown")
-	r := Resolution{Unknown: Range{w.una, w.doubtEnd()}, Drained: true}
+	r := Resolution{Unknown: Range{w.una, end}, Drained: true}
 	if r.Unknown.Len() > 0 {
 		w.unsettled = true
 	}
-	w.una = r.Unknown.To
+	w.una, w.max = end, max(w.max, end)
 	w.bump()
 	return r
 }
 
 // NewLog is for a topic that was deleted and created again: what is in doubt
-// becomes Unknown and offsets begin anew. Nothing may be outstanding.
+// becomes Unknown and offsets begin anew. Until a success there no other
+// producer ID may be taken, for only the epoch holds back a straggler from the
+// old log, whatever became of its batch. Nothing may be outstanding.
 func (w *Window) NewLog() Resolution {
 	w.lastEnd = -1
-	return w.Disown()
+	r := w.Disown()
+	w.unsettled = true
+	return r
 }
 
 // Fence stops the partition for good: a newer epoch of the producer ID exists,
-// so that someone else owns it. Everything unresolved is given up as by Abort.
+// so that someone else owns it. Everything unresolved is given up as by Abort,
+// but absence of a batch proves nothing here: the other owner may have filled
+// the gap, and what we sent behind it fits.
 func (w *Window) Fence() Resolution {
-	r := w.Abort()
-	w.fenced = true
-	return r
+	w.Lost()
+	return w.giveUp(w.atLargeEnd())
 }
 
 // Abort gives up everything: what may be in the log is Unknown, the rest is
@@ -90,7 +118,11 @@ func (w *Window) Fence() Resolution {
 // count as Lost.
 func (w *Window) Abort() Resolution {
 	w.Lost()
-	r := Resolution{Unknown: Range{w.una, w.doubtEnd()}, Drained: true}
+	return w.giveUp(w.doubtEnd())
+}
+
+func (w *Window) giveUp(doubtEnd uint64) Resolution {
+	r := Resolution{Unknown: Range{w.una, doubtEnd}, Drained: true}
 	r.NotWritten = Range{r.Unknown.To, w.end}
 	w.unsettled = w.unsettled || r.Unknown.Len() > 0
 	w.una, w.nxt, w.max = w.end, w.end, w.end

@@ -157,6 +157,14 @@ var seas = []struct {
 		options{byTopicID: true}, weather{newLog: 1},
 	},
 	{
+		// Named, not by id: a request for the old topic may land in the new one.
+		setting{
+			name: "a recreated topic, by name", batches: 3, records: 1, replicas: 1, rules: stock5, anchored: true,
+			faults: budget{cut: 2, refuse: 1},
+		},
+		options{}, weather{newLog: 1},
+	},
+	{
 		setting{
 			name: "a split", batches: 2, records: 1, replicas: 1, rules: stock1, anchored: true,
 			faults: budget{cut: 2, refuseForGood: 2},
@@ -417,7 +425,12 @@ func (s *sea) key(dst []byte) []byte {
 		}
 		dst = append(dst, v)
 	}
-	return s.world.key(dst)
+	for i := s.w.una; i < s.w.end; i++ {
+		if s.w.at(i).stray {
+			dst = append(dst, uint8(i))
+		}
+	}
+	return s.world.key(append(dst, 255))
 }
 
 // judgeEnd judges the log once it cannot change any more.
@@ -645,7 +658,7 @@ func (n *sea) judgeStep(before *sea) string {
 	first := w.max == before.w.max+1 && w.epoch == before.w.epoch && w.producerID == before.w.producerID && w.una == before.w.una
 	unresolved := before.w.max - before.w.una
 	switch {
-	case !w.fenced && (w.una > w.nxt || w.nxt > w.max || w.max > w.end):
+	case w.una > w.nxt || w.nxt > w.max || w.max > w.end:
 		return "una <= nxt <= max <= end"
 	case out != w.outstanding:
 		return "outstanding does not count"

@@ -62,7 +62,14 @@ type entry struct {
 	out     bool // an attempt has no answer yet
 	doubt   bool // an attempt may be in the log, or may still get there
 	refused bool // the latest attempt was refused for good, before the append
+
+	// stray: an attempt in an earlier epoch may still be under way. A broker
+	// that knows the producer refuses it, one that forgot us does not.
+	stray bool
 }
+
+// atLarge reports whether an attempt may still reach a broker.
+func (e *entry) atLarge() bool { return e.doubt || e.stray }
 
 // phase is how a Window sends.
 type phase uint8
@@ -188,7 +195,8 @@ func (w *Window) rewind() { w.phase, w.nxt = gate, w.una }
 // begin starts an epoch: sequence 0, nothing numbered.
 func (w *Window) begin(epoch int16) {
 	for i := w.una; i < w.max; i++ {
-		*w.at(i) = entry{records: w.at(i).records}
+		e := w.at(i)
+		*e = entry{records: e.records, stray: e.stray || e.doubt}
 	}
 	w.epoch, w.next, w.acked = epoch, 0, false
 	w.max, w.resumeAt = w.una, 0
@@ -201,6 +209,7 @@ func (w *Window) bump() {
 	w.mustBeDrained("bump")
 	if w.epoch == math.MaxInt16 {
 		w.fenced = true // no epoch is left, and no calm moment came for a new ID
+		w.begin(w.epoch)
 		return
 	}
 	w.begin(w.epoch + 1)

@@ -1042,6 +1042,82 @@ func TestNewLog(t *testing.T) {
 	s.want("written 2 at 0")
 }
 
+// The new log does not know us, so it holds no straggler back: neither one behind
+// a batch that is absent nor one of an earlier epoch.
+func TestNewLogHoldsNoStragglerBack(t *testing.T) {
+	s := opened(t, unlimited, 1, 1, 1, 1)
+	s.send(1, 2)
+	s.notAppended(1)
+	s.lost()
+	s.want("drained")
+	s.get("new log", (*Window).NewLog)
+	s.want("not written 1, unknown 2, drained")
+	s.newID(8, 0, false) // only the epoch fences what was sent to the old log
+	s.bind(unlimited)
+	s.sendAs(3, 1, 0, true)
+	s.ok(3, 0)
+	s.want("written 3 at 0")
+	s.newID(8, 0, true)
+
+	s = opened(t, unlimited, 1, 1, 1, 1)
+	s.send(1, 2, 3)
+	s.notAppended(1)
+	s.lost()
+	s.want("drained")
+	s.expire()
+	s.want("not written 1, drained")
+	s.get("new log", (*Window).NewLog)
+	s.want("unknown 2-3, drained")
+	s.bind(unlimited)
+	s.sendAs(4, 2, 0, true)
+}
+
+// Another owner of the epoch may have filled the gap before what is in doubt.
+func TestFenceTrustsNoGap(t *testing.T) {
+	s := opened(t, unlimited, 1, 1, 1)
+	s.send(1, 2)
+	s.notAppended(1)
+	s.lost()
+	s.want("drained")
+	s.get("fence", (*Window).Fence)
+	s.want("not written 3, unknown 1-2, drained")
+}
+
+// Where no epoch is left, nothing of the last one stays behind.
+func TestLastEpochEndsClean(t *testing.T) {
+	last := func(records ...int32) *script {
+		s := start(t, unlimited)
+		s.newID(7, math.MaxInt16, true)
+		s.admit(1)
+		s.send(0)
+		s.ok(0, 99)
+		s.want("written 0 at 99")
+		s.admit(records...)
+		return s
+	}
+	s := last(1, 1, 1)
+	s.send(1, 2)
+	s.uncertain(1)
+	s.uncertain(2)
+	s.want("drained")
+	s.expire()
+	s.want("unknown 1-2, drained")
+	s.check("una <= nxt", s.w.State().Nxt == 3 && s.w.State().Una == 3)
+	s.hold(HoldFenced)
+
+	s = last(1, 1, 1)
+	s.send(1, 2)
+	s.notAppended(1)
+	s.lost()
+	s.want("drained")
+	s.expire()
+	s.want("not written 1, drained")
+	s.hold(HoldFenced)
+	s.newID(8, 0, true) // what was in doubt behind an absent batch is absent
+	s.bind(unlimited)
+	s.sendAs(2, 0, 0, true)
+}
+
 func TestSplit(t *testing.T) {
 	s := opened(t, unlimited, 10, 4, 4)
 	s.send(1, 2, 3)

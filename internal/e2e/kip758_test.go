@@ -60,9 +60,14 @@ func TestKIP758DuplicatesAreDropped(t *testing.T) {
 
 func TestKIP758ResponsesDroppedThenRestart(t *testing.T) { droppedThenRestart(t, 1000) }
 
-// Three nodes, all replicas on each, and a leader that is killed and comes back.
-func TestKIP758ThreeNodesLeaderKilled(t *testing.T) {
-	s := open(t, 3, 5000)
+// Three nodes, all replicas on each, and a leader that is killed and comes back,
+// with a small window and with the default one.
+func TestKIP758ThreeNodesSmallWindowLeaderKilled(t *testing.T) { leaderKilled(t, 1000) }
+
+func TestKIP758ThreeNodesLeaderKilled(t *testing.T) { leaderKilled(t, throttle.DefaultSequences) }
+
+func leaderKilled(t *testing.T, sequences int32) {
+	s := open(t, 3, sequences)
 	r := s.produceTo("killed", 6, 3, func(c *config.Config) { c.BatchBytes = 16 << 10 })
 	stop := s.cutEvery(time.Second)
 	const records = 300_000
@@ -80,7 +85,7 @@ func TestKIP758ThreeNodesLeaderKilled(t *testing.T) {
 		}
 	})
 	t.Logf("%d connections cut", stop())
-	wantWindow(t, r.finish(), 5000)
+	wantWindow(t, r.finish(), sequences)
 }
 
 func (s *stage) must(err error) {

@@ -31,6 +31,29 @@ func TestStockMillionRecordsWithCuts(t *testing.T) {
 	}
 }
 
+// Two producers write to the same partitions while connections are cut. Where a
+// replay proves records between which the other one wrote, their offsets stay
+// unknown; none is wrong.
+func TestStockTwoProducersOneTopic(t *testing.T) {
+	s := open(t, 1, 0)
+	small := func(c *config.Config) { c.BatchBytes = 8 << 10 }
+	runs := []*run{s.produceTo("shared", 2, 1, small), s.alsoTo("shared", 1, small)}
+	stop := s.cutEvery(300 * time.Millisecond)
+	var wg sync.WaitGroup
+	for _, r := range runs {
+		r.shared = true
+		wg.Go(func() { r.produce(200_000, 20, 200, nil) })
+	}
+	wg.Wait()
+	t.Logf("%d connections cut", stop())
+	for _, r := range runs { // nobody may write while the log is read
+		s.must(r.p.Flush(t.Context()))
+	}
+	for _, r := range runs {
+		r.finish()
+	}
+}
+
 // All responses are dropped for a while, then the broker is restarted cleanly,
 // which shrinks its memory of each producer to the latest batch. Other clients
 // double records here: what is refused as out of order they send again under a
