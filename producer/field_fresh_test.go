@@ -1,0 +1,99 @@
+package producer_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/producer"
+	"github.com/sluice-kafka/sluice/producer/producertest"
+)
+
+// K21, R7: after a pause in which the broker may have forgotten the producer a
+// new epoch begins, which every broker takes, whether it forgot or not.
+func TestK21NewEpochAfterALongPause(t *testing.T) {
+	for name, forgot := range map[string]bool{"the broker forgot": true, "it did not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, topics(1), func(c *config.Config) { c.ProducerIDExpiration = 10 * time.Minute })
+				for range 3 {
+					if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(6 * time.Minute)
+				if forgot {
+					if err := r.c.ForgetProducers("t", 0); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 3 {
+					if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s := r.p.Stats(); s.Partitions[0].Epoch != 1 {
+					t.Errorf("epoch %d after the pause, want 1", s.Partitions[0].Epoch)
+				}
+				r.judge()
+			})
+		})
+	}
+}
+
+// R7: what is in doubt when the broker may have forgotten the producer is not
+// sent again: it would be taken for new.
+func TestInDoubtForTooLongIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), func(c *config.Config) {
+			c.ProducerIDExpiration, c.DeliveryTimeout = 10*time.Minute, time.Hour
+		})
+		if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
+			t.Fatal(err)
+		}
+		r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+			_ = r.c.Stop(0) // nobody comes back for a while
+			return producertest.Drop()
+		})
+		n := r.produce(t.Context(), producer.Record{Topic: "t"}, 10)
+		time.Sleep(6 * time.Minute)
+		r.c.OnProduce(nil)
+		if err := errors.Join(r.c.ForgetProducers("t", 0), r.c.Start(0)); err != nil {
+			t.Fatal(err)
+		}
+		r.flush(time.Minute)
+		if res := r.result(n); res.Outcome != producer.Unknown || !errors.Is(res.Err, producer.ErrStateLost) {
+			t.Errorf("want unknown, the state is lost: %+v", res)
+		}
+		if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
+			t.Errorf("the partition does not go on: %v", err)
+		}
+		r.judge()
+	})
+}
+
+// KIP-854: a broker forgets by the timestamps of records. Behind old ones there
+// is never more than one batch in flight.
+func TestOldTimestampsGoOneBatchAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), func(c *config.Config) { c.Linger, c.BatchBytes = 0, 200 })
+		old := time.Now().Add(-48 * time.Hour)
+		deepest := int32(0)
+		r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+			if s := r.p.Stats(); len(s.Partitions) > 0 {
+				deepest = max(deepest, s.Partitions[0].Batches)
+			}
+			return producertest.Fault{}
+		})
+		for range 50 {
+			r.produce(t.Context(), producer.Record{Topic: "t", Timestamp: old}, 50)
+		}
+		r.flush(time.Minute)
+		if deepest > 1 {
+			t.Errorf("%d batches were in flight", deepest)
+		}
+		r.judge()
+	})
+}
