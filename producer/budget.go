@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func (b *budget) tryTakeLocked(n int64) error {
 func (b *budget) take(ctx context.Context, n int64, maxWait time.Duration) error {
 	b.mu.Lock()
 	err := b.tryTakeLocked(n)
-	if err != ErrBufferFull || maxWait == 0 {
+	if !errors.Is(err, ErrBufferFull) || maxWait == 0 {
 		b.mu.Unlock()
 		return err
 	}

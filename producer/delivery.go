@@ -320,6 +320,6 @@ func goroutineID() uint64 {
 	var buf [64]byte
 	var id uint64
 	n := runtime.Stack(buf[:], false)
-	fmt.Sscanf(string(buf[:n]), "goroutine %d ", &id)
+	_, _ = fmt.Sscanf(string(buf[:n]), "goroutine %d ", &id)
 	return id
 }

@@ -54,7 +54,6 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 		b.collect(now)
 		until := l.mutedUntil()
 		if !until.After(now) {
-			until = b.timers.first()
 			if r := b.build(l, now); r != nil {
 				unsent = b.send(l, r, now)
 				continue

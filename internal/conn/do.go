@@ -59,7 +59,8 @@ func (c *Conn) within(ctx context.Context, op string, f func() error) error {
 
 // stage returns what was being done when err came up.
 func stage(err error, op string) string {
-	if e, ok := err.(*Error); ok {
+	var e *Error
+	if errors.As(err, &e) {
 		return e.Op
 	}
 	return op

@@ -88,7 +88,7 @@ func (n *node) awaitReady() error {
 	select {
 	case <-n.log.Marked():
 	case <-n.proc.done:
-		return fmt.Errorf("ended before it served: %v", n.proc.err)
+		return fmt.Errorf("ended before it served: %v", n.proc.err) //nolint:errorlint // may be nil
 	case <-deadline.C:
 		return fmt.Errorf("does not serve after %v", startTimeout)
 	}

@@ -89,7 +89,7 @@ func (p *process) pause(timeout time.Duration) error {
 		select {
 		case <-tick.C:
 		case <-p.done:
-			return fmt.Errorf("ended instead: %v", p.err)
+			return fmt.Errorf("ended instead: %v", p.err) //nolint:errorlint // may be nil
 		case <-deadline.C:
 			return fmt.Errorf("still runs %v after %v", timeout, sigStop)
 		}

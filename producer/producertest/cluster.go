@@ -2,7 +2,6 @@ package producertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -103,8 +102,6 @@ func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	}
 	return nil, &net.OpError{Op: "dial", Net: network, Addr: memAddr(addr), Err: syscall.ECONNREFUSED}
 }
-
-var errClosed = errors.New("producertest: cluster closed")
 
 // broker returns the broker with a node ID.
 func (c *Cluster) broker(id int32) (*broker, error) {

@@ -54,7 +54,7 @@ func (c *memConn) SetLinger(sec int) error {
 // other end, also after a reset, as on Linux.
 func (c *memConn) Close() error {
 	c.mu.Lock()
-	end := error(io.EOF)
+	end := io.EOF
 	if c.reset {
 		end = syscall.ECONNRESET
 	}

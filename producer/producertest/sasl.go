@@ -50,7 +50,7 @@ func (c *connection) saslHandshake(q *kmsg.SASLHandshakeRequest) (kmsg.Response,
 func (c *connection) saslAuthenticate(q *kmsg.SASLAuthenticateRequest) (kmsg.Response, bool) {
 	resp := q.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 	a := &c.auth
-	ok := false
+	var ok bool
 	switch a.mechanism {
 	case mechanismPlain:
 		ok, a.done = a.plain(q.SASLAuthBytes), true
