@@ -172,6 +172,7 @@ func (d *deliverer) tellAll() {
 		next := r.refusals[0]
 		r.refusals = r.refusals[1:]
 		d.tell(next)
+		d.signal() // a round may be long, and Produce waits for the first of it
 	}
 	for len(r.ready)+len(r.batches) > 0 {
 		if len(r.batches) == 0 {

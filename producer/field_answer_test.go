@@ -139,7 +139,10 @@ func TestK15DuplicateAmongOthers(t *testing.T) {
 	if err != nil || len(recs) != 41 || string(recs[foreign.Offset].Value) != "foreign" {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
-	for _, f := range append(s.c.Violations(), s.tap.faults...) {
+	if err := s.p.Close(s.within(time.Minute)); err != nil {
+		t.Error(err)
+	}
+	for _, f := range append(s.c.Violations(), s.tap.wrongs()...) {
 		t.Error(f)
 	}
 }
@@ -279,12 +282,12 @@ func TestK31MissingForEver(t *testing.T) {
 			}
 			return producertest.Fault{}
 		})
-		left := s.tens(1, 2)
+		left := s.tens(1, 1)
 		fine := s.tens(0, 2)
 		s.flush(time.Hour)
 		next := s.tens(1, 1)
 		s.judge()
-		s.wantOutcomes(left, 20, producer.Unknown, producer.ErrDeliveryTimeout)
+		s.wantOutcomes(left, 10, producer.Unknown, producer.ErrDeliveryTimeout)
 		s.wantOutcomes(fine, 20, producer.Written, nil)
 		s.wantOutcomes(next, 10, producer.Written, nil)
 	})

@@ -75,13 +75,13 @@ func TestK23CutWhileWriting(t *testing.T) {
 		size := 1
 		for cut := 0; cut <= size; cut++ {
 			done := false
-			s.tap.cut = func(key int16, n int) int {
+			s.tap.onWrite(func(key int16, n int) int {
 				if key != produceKey || done {
 					return -1
 				}
 				done, size = true, n
 				return cut
-			}
+			})
 			s.produce(t.Context(), producer.Record{}, 0)
 			s.flush(time.Minute)
 		}
@@ -100,12 +100,12 @@ func TestK23NothingWritten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newTapped(t, topics(1), shortTimes)
 			s.warm(0)
-			s.tap.cut = func(key int16, _ int) int {
+			s.tap.onWrite(func(key int16, _ int) int {
 				if key == produceKey {
 					return bytes
 				}
 				return -1
-			}
+			})
 			first := s.tens(0, 1)
 			s.flush(time.Hour)
 			s.wantOutcomes(first, 10, want, producer.ErrDeliveryTimeout)

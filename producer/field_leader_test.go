@@ -39,7 +39,9 @@ func TestK08HintLeavesOtherBrokersAlone(t *testing.T) {
 		s.c.MoveLeader("t", 0, 1) // broker 0 says so in its answer, and names only broker 1
 		s.rewriteMetadata(lagging)
 		s.tens(0, 4)
-		s.tap.await(1, func(b sentBatch) bool { return b.partition == 0 && b.addr == s.c.Addrs()[1] })
+		if !s.tap.await(1, func(b sentBatch) bool { return b.partition == 0 && b.addr == s.c.Addrs()[1] }) {
+			t.Fatal("the hint was not followed")
+		}
 		s.tens(2, 2)
 		s.await(2, 1+4+2) // pipelined as before, behind what has no answer
 		close(release)

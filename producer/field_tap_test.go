@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -35,9 +36,7 @@ type tap struct {
 	chains  map[chainKey]*tapChain
 	faults  []string
 
-	// cut ends the connection after so many bytes of a request that is about
-	// to be written, which has size bytes; negative: not.
-	cut func(key int16, size int) int
+	cut func(key int16, size int) int // see onWrite
 }
 
 // sentBatch is a batch that was written.
@@ -90,8 +89,24 @@ func (t *tap) dial(ctx context.Context, network, addr string) (net.Conn, error) 
 	return c, nil
 }
 
+// onWrite sets a function that sees the key and the size of every request that
+// is about to be written, and says after how many bytes of it the connection is
+// to end; negative: not.
+func (t *tap) onWrite(cut func(key int16, size int) int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cut = cut
+}
+
 func (t *tap) fault(format string, args ...any) {
 	t.faults = append(t.faults, fmt.Sprintf(format, args...))
+}
+
+// wrongs returns what was found wrong so far.
+func (t *tap) wrongs() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.faults)
 }
 
 // batches returns what was written so far and fits.

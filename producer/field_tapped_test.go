@@ -75,9 +75,7 @@ func (s *tapped) await(partition int32, k int) {
 func (s *tapped) judge() tally {
 	s.t.Helper()
 	sum := s.rig.judge()
-	s.tap.mu.Lock()
-	defer s.tap.mu.Unlock()
-	for _, f := range s.tap.faults {
+	for _, f := range s.tap.wrongs() {
 		s.t.Errorf("on the wire: %s", f)
 	}
 	return sum

@@ -71,9 +71,7 @@ func (v *verified) judge(t *testing.T, logs ...*verify.Log) {
 			t.Errorf("%v, %v", &verdict, err)
 		}
 	}
-	v.tap.mu.Lock()
-	defer v.tap.mu.Unlock()
-	for _, f := range append(v.c.Violations(), v.tap.faults...) {
+	for _, f := range append(v.c.Violations(), v.tap.wrongs()...) {
 		t.Error(f)
 	}
 }
