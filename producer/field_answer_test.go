@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // K15, run 1: a batch is sent again and answered with success, without an
@@ -106,21 +105,25 @@ func TestK15DuplicateAmongOthers(t *testing.T) {
 	cc := topics(1)
 	cc.InMemory = false
 	s := newTapped(t, cc, nil)
+	own := int64(-1)
+	s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+		if own < 0 {
+			own = a.ProducerID
+		}
+		switch {
+		case a.ProducerID != own:
+			return producertest.Fault{}
+		case a.BaseSequence > 10 && a.BaseSequence < 30:
+			return producertest.AppendThen(46).NoOffset()
+		}
+		return lostThenDuplicate(a)
+	})
 	s.warm(0)
 	other, err := kgo.NewClient(kgo.SeedBrokers(s.c.Addrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-		if a.Records == 1 {
-			return producertest.Fault{} // the other one's
-		}
-		if a.BaseSequence == 20 {
-			return producertest.AppendThen(46).NoOffset()
-		}
-		return lostThenDuplicate(a)
-	})
 	first := s.tens(0, 2)
 	s.await(0, 3)
 	foreign := &kgo.Record{Topic: "t", Value: []byte("foreign")}
@@ -191,10 +194,15 @@ func TestK25CorrelationIDs(t *testing.T) {
 					}
 					return producertest.Fault{}
 				})
-				nth := -1
+				nth, broken := -1, int64(0)
 				s.c.OnResponse(func(r *producertest.Response) {
-					if r.Request.Key() == int16(kmsg.Produce) {
-						nth++
+					if r.Request.Key() != produceKey {
+						return
+					}
+					if nth < 0 {
+						broken = r.Connection
+					}
+					if nth++; r.Connection == broken {
 						change(r, nth)
 					}
 				})

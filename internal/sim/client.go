@@ -1,0 +1,322 @@
+package sim
+
+import (
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// batch is what the client keeps of a batch until it is resolved.
+type batch struct {
+	first   uint32 // of its records, in the order of the caller
+	units   uint16
+	count   int32 // sequences it takes: units, apart from the batch that leads up to the wrap
+	stamp   int64
+	created int64
+	tries   uint8
+	code    retry.Code // of the latest refusal
+	poison  retry.Code // what every broker answers
+	wire    wire
+}
+
+// part is the client's side of a partition: the window, and what a shell has to
+// do for it.
+type part struct {
+	win      *throttle.Window
+	q        []batch // q[head:] is in the window
+	head     int
+	base     uint64 // number of q[head] in the window
+	admitted int    // batches so far
+	next     uint32 // of the next record
+
+	target      int // broker, -1: none known
+	leaderEpoch int32
+	topic       int32
+	topicSeen   int32 // what metadata says now
+	link        int   // -1: not bound
+	window      int32 // sequences, of the connection
+
+	ident    int32 // producer id
+	backoff  retry.Backoff
+	retryAt  int64
+	wakeAt   int64
+	anchor   anchor
+	oldest   uint64 // number behind the last batch with an old timestamp
+	cautious bool
+	pending  pending
+
+	watch   watch
+	outcome []outcome // by record
+	at      []int64   // by record: offset + 1 in the replicated log
+	gold    gold
+}
+
+// anchor is the last success: what brokers remember dates from then.
+type anchor struct {
+	set          bool
+	acked, stamp int64
+}
+
+// pending is what waits until nothing is outstanding.
+type pending struct {
+	forgotten, giveUp, stateGone bool
+}
+
+func (p *part) size() int { return len(p.q) - p.head }
+
+func (p *part) at0(i uint64) *batch { return &p.q[p.head+int(i-p.base)] }
+
+func (p *part) unresolvedSent() bool { return p.size() > 0 && p.q[p.head].wire.sent }
+
+func (p *part) inDoubt() int {
+	n := 0
+	for i := p.head; i < len(p.q) && p.q[i].wire.sent; i++ {
+		if p.q[i].wire.open {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *part) reset(o *Options) {
+	*p = part{
+		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
+		target: -1, leaderEpoch: -1, link: -1, ident: -1,
+		backoff: retry.NewBackoff(duration(20*millis), duration(500*millis)),
+	}
+}
+
+// admit takes a batch from the caller. It is cut at the window of the
+// connection, as far as one is known.
+func (s *sim) admit(i int) {
+	p := &s.parts[i]
+	n := 1 + int32(s.upTo(dSize, i, int64(s.opt.BatchRecords)))
+	if p.window > 0 {
+		n = min(n, p.window)
+	}
+	b := batch{first: p.next, units: uint16(n), count: n, created: s.now, stamp: s.now}
+	if s.opt.NearWrap == 1 && p.admitted == 0 {
+		b.units, b.count = 1, 1<<31-1-int32(s.upTo(dSize, i, 60))
+	}
+	if s.opt.OldStamps > 0 && int(s.upTo(dStamp, i, 100)) < s.opt.OldStamps {
+		b.stamp -= s.opt.Expiration/3 + s.upTo(dStamp, i, 2*s.opt.Expiration)
+	}
+	if h, ok := s.strikes(fPoison, i); ok {
+		b.poison = poisons[h%uint64(len(poisons))]
+	}
+	number := p.win.Admit(b.count)
+	if s.isOld(b.stamp) {
+		p.oldest = number + 1
+	}
+	p.admitted++
+	p.next += uint32(b.units)
+	p.q = append(p.q, b)
+	for range b.units {
+		p.outcome = append(p.outcome, unresolved)
+		p.at = append(p.at, 0)
+	}
+	s.look(i)
+}
+
+// settle takes the answer to an attempt.
+func (s *sim) settle(m *piece, missing bool) {
+	i := m.part
+	p := &s.parts[i]
+	if s.v.answered != nil {
+		s.v.answered(s, m)
+	}
+	b := p.at0(m.batch)
+	d := s.classify(m, missing)
+	if d.Fate != retry.Committed {
+		b.code = m.code
+	}
+	a := s.answerOf(i, b, d)
+	s.watchAnswer(i, m.batch, a)
+	stamp := b.stamp
+	r := s.v.settle(p.win, m.batch, a, m.offset)
+	if r.Written.Len() > 0 {
+		p.anchor = anchor{true, s.now, stamp}
+		p.backoff.Reset()
+		p.retryAt = 0
+	}
+	s.resolve(i, r)
+	if moving := p.link >= 0 && s.links[p.link].broker != p.target; (d.Backoff || r.Stalled) && !moving {
+		s.pauseUntil(i)
+	}
+	if d.Refresh || r.Stalled {
+		s.refresh()
+	}
+	if r.HeadRefused {
+		s.headRefused(i)
+	}
+	if m.code == retry.NotLeaderOrFollower && m.hint.epoch > p.leaderEpoch && s.draw(dPick, i)&1 == 0 {
+		s.effect(eHint)
+		s.retarget(i, m.hint)
+	}
+	s.settleDown(i)
+	s.look(i)
+}
+
+func (s *sim) classify(m *piece, missing bool) retry.Decision {
+	if missing {
+		s.effect(eOmitted)
+		if s.v.trustsSilence {
+			m.offset = -1
+			return retry.Decision{Fate: retry.Committed}
+		}
+		return retry.Lost(-1)
+	}
+	if s.v.classify != nil {
+		return s.v.classify(m.code, m.offset)
+	}
+	return retry.Classify(m.code, m.offset)
+}
+
+// answerOf translates for the window, which knows nothing of codes.
+func (s *sim) answerOf(i int, b *batch, d retry.Decision) throttle.Answer {
+	b.tries++
+	if d.Tries == 0 {
+		b.tries = 0
+	}
+	enough := d.Tries > 0 && b.tries >= d.Tries
+	s.effectIf(enough, eGivenUp)
+	p := &s.parts[i]
+	switch d.Fate {
+	case retry.Committed:
+		return throttle.Success
+	case retry.Duplicate:
+		return throttle.Duplicate
+	case retry.OutOfOrder:
+		return throttle.OutOfOrder
+	case retry.Refused:
+		return throttle.Refused
+	case retry.Fenced:
+		s.violate("I21: fenced by itself")
+	case retry.Forgotten:
+		p.pending.forgotten = true
+	case retry.NotAppended:
+		if enough {
+			return throttle.Refused
+		}
+	default:
+		p.pending.giveUp = p.pending.giveUp || enough
+		return throttle.Uncertain
+	}
+	return throttle.NotAppended
+}
+
+func (s *sim) pauseUntil(i int) {
+	p := &s.parts[i]
+	if p.retryAt <= s.now {
+		jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
+		p.retryAt = s.now + int64(p.backoff.Next(jitter))
+	}
+}
+
+// regate stops the partition until nothing is outstanding.
+func (s *sim) regate(i int) (drained bool) {
+	p := &s.parts[i]
+	drained = p.win.Regate()
+	p.watch.gated(!drained)
+	return drained
+}
+
+// headRefused splits the oldest batch or gives it up.
+func (s *sim) headRefused(i int) {
+	p := &s.parts[i]
+	b := &p.q[p.head]
+	if tooLarge := b.code == retry.MessageTooLarge || b.code == retry.RecordListTooLarge; !tooLarge || b.units < 2 || b.count != int32(b.units) {
+		s.resolve(i, p.win.Drop())
+		return
+	}
+	s.effect(eSplit)
+	left := *b
+	left.units, left.count = b.units/2, b.count/2
+	right := *b
+	right.units, right.count = b.units-left.units, b.count-left.count
+	right.first += uint32(left.units)
+	p.win.Split(left.count, right.count)
+	p.q = append(p.q, batch{})
+	copy(p.q[p.head+2:], p.q[p.head+1:])
+	p.q[p.head], p.q[p.head+1] = left, right
+	if p.oldest > p.base {
+		p.oldest++
+	}
+	p.absent()
+}
+
+// settleDown does what had to wait until nothing is outstanding.
+func (s *sim) settleDown(i int) {
+	p := &s.parts[i]
+	moving := p.link >= 0 && s.links[p.link].broker != p.target
+	if p.pending == (pending{}) && p.topic == p.topicSeen && !s.due(p) && !moving {
+		return
+	}
+	if s.v.movesUndrained && moving && p.win.Outstanding() > 0 {
+		s.moveUndrained(i)
+		return
+	}
+	if !s.regate(i) {
+		if s.due(p) && !s.v.patientAtDeadline {
+			s.wakePart(i, s.deadline(p)+s.opt.RequestTimeout)
+		}
+		return
+	}
+	switch pd := p.pending; {
+	case p.topic != p.topicSeen && s.v.topicBlind:
+		p.topic = p.topicSeen
+	case p.topic != p.topicSeen:
+		s.effectIf(p.win.InDoubt(), eRecreated)
+		p.topic, p.gold.ackedEnd = p.topicSeen, 0
+		s.give(i, causeNewLog, p.win.NewLog())
+	case (pd.forgotten || pd.stateGone) && p.win.InDoubt():
+		s.effect(eForgottenInDoubt)
+		s.give(i, causeForgotten, p.win.Disown())
+	case pd.forgotten:
+		s.forgotten(i)
+	case pd.giveUp && p.size() > 0:
+		s.expire(i, causeGivenUp)
+	}
+	p.pending = pending{}
+	for s.due(p) {
+		s.effect(eExpired)
+		s.effectIf(p.win.InDoubt(), eExpiredInDoubt)
+		s.expire(i, causeDeadline)
+	}
+	if moving && p.win.Outstanding() == 0 {
+		p.win.Unbind()
+		p.link = -1
+	}
+}
+
+func (s *sim) expire(i int, why cause) { s.give(i, why, s.v.expire(s.parts[i].win)) }
+
+func (s *sim) give(i int, why cause, r throttle.Resolution) {
+	s.parts[i].watch.gated(false)
+	s.resolveFor(i, r, why)
+}
+
+// due says whether the oldest batch is too old.
+func (s *sim) due(p *part) bool {
+	return p.size() > 0 && s.now >= s.deadline(p) && !s.v.retriesPastExpiry
+}
+
+// deadline is when the oldest batch is too old. Once the faults are over it may
+// take its time, so that nothing that is stuck gets free by itself. Only a batch
+// that was lost once and is refused for good has no other end.
+func (s *sim) deadline(p *part) int64 {
+	b := &p.q[p.head]
+	if s.merciless() && b.poison == retry.None {
+		return never
+	}
+	return b.created + s.opt.DeliveryTimeout
+}
+
+// moveUndrained is what a variant does: it uses the new leader while the old one
+// still owes answers.
+func (s *sim) moveUndrained(i int) {
+	p := &s.parts[i]
+	s.owed[i] += p.win.Outstanding()
+	s.watchLost(i)
+	p.link = -1
+	s.resolve(i, p.win.Lost())
+}

@@ -1,0 +1,306 @@
+package sim
+
+import (
+	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// mutant is a client without one of its rules, the invariants by which it may
+// be found, and where the mistake was made before.
+type mutant struct {
+	name, origin string
+	by           []string
+	variant
+	tune func(o *Options)
+}
+
+// changing makes a variant that looks at an answer before the window does.
+func changing(f func(w *throttle.Window, i uint64, a throttle.Answer) throttle.Answer) variant {
+	return variant{onSettle: func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution {
+		return w.Settle(i, f(w, i, a), offset)
+	}}
+}
+
+// after makes a variant that changes the window behind an answer.
+func after(f func(w *throttle.Window, i uint64, a throttle.Answer)) variant {
+	return variant{onSettle: func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution {
+		r := w.Settle(i, a, offset)
+		f(w, i, a)
+		return r
+	}}
+}
+
+// classifying makes a variant that takes some codes for something else.
+func classifying(fate retry.Fate, codes ...retry.Code) variant {
+	return variant{classify: func(code retry.Code, offset int64) retry.Decision {
+		d := retry.Classify(code, offset)
+		for _, c := range codes {
+			if c == code {
+				d.Fate = fate
+			}
+		}
+		return d
+	}}
+}
+
+// silent is the variant with nobody listening on the wire.
+func (v variant) silent() variant {
+	v.logOnly = true
+	return v
+}
+
+func stock(o *Options) {
+	o.KIP758, o.LatestIsDuplicate, o.Legacy, o.rate[fUnclean], o.every[fUnclean] = 0, 0, 0, 0, 0
+}
+
+func newLeaders(o *Options) {
+	stock(o)
+	o.Brokers, o.Replicas, o.MinISR, o.OldStamps = 3, 3, 2, 0
+	o.rate[fPrefer], o.every[fPrefer] = 65536, 200*millis
+	o.rate[fRefuse] = 2048
+}
+
+func idle(o *Options) {
+	stock(o)
+	o.IdleGaps, o.OldStamps, o.Faults = 1, 0, 3*o.Expiration
+	o.rate[fRefuse] = 4096
+}
+
+func old(o *Options) {
+	o.OldStamps, o.Expiration = 40, 20*seconds
+	o.DeliveryTimeout, o.Straggle = 2*seconds, millis
+	o.rate[fLoseAnswer], o.rate[fPause] = 1024, 0
+	o.rate[fSnapshot], o.every[fSnapshot] = 65536, 50*millis
+}
+
+var clearDoubt = func(w *throttle.Window) {
+	for i := *in[uint64](w, "una"); i < *in[uint64](w, "max"); i++ {
+		entryAt(w, i).doubt, entryAt(w, i).stray = false, false
+	}
+}
+
+var noGate = variant{onBound: func(w *throttle.Window) { *phaseOf(w) = inOpen }}
+
+var renumbers = variant{onLost: func(w *throttle.Window) { begin(w, *in[int64](w, "producerID"), *in[int16](w, "epoch")+1) }}
+
+var javasBump = after(func(w *throttle.Window, i uint64, a throttle.Answer) {
+	if a == throttle.OutOfOrder && w.Outstanding() == 0 {
+		begin(w, *in[int64](w, "producerID"), *in[int16](w, "epoch")+1)
+	}
+})
+
+var disconnectIsAbsent = variant{onLost: clearDoubt}
+
+var outOfOrderIsAbsent = changing(func(w *throttle.Window, i uint64, a throttle.Answer) throttle.Answer {
+	if a == throttle.OutOfOrder {
+		entryAt(w, i).doubt = false
+	}
+	return a
+})
+
+var duplicateIsCommitted = changing(func(_ *throttle.Window, _ uint64, a throttle.Answer) throttle.Answer {
+	if a == throttle.Duplicate {
+		return throttle.Success
+	}
+	return a
+})
+
+var absenceEndsDoubt = variant{onLost: func(w *throttle.Window) {
+	if una := *in[uint64](w, "una"); una < *in[uint64](w, "max") && !entryAt(w, una).doubt {
+		clearDoubt(w)
+	}
+}}
+
+var vouchesUnknown = changing(func(w *throttle.Window, _ uint64, a throttle.Answer) throttle.Answer {
+	*in[bool](w, "acked") = true
+	return a
+})
+
+var newIDOverUnknown = variant{newIDAnyTime: true, onNewID: func(w *throttle.Window, id int64, epoch int16) bool {
+	if w.Outstanding() > 0 {
+		return false
+	}
+	begin(w, id, epoch)
+	return true
+}, onExpire: func(w *throttle.Window) throttle.Resolution {
+	r := w.Expire()
+	if r.Unknown.Len() > 0 {
+		begin(w, *in[int64](w, "producerID")+1000, 0)
+	}
+	return r
+}}
+
+var expiresHeadOnly = variant{onExpire: func(w *throttle.Window) throttle.Resolution {
+	if !w.InDoubt() {
+		return w.Expire()
+	}
+	una := in[uint64](w, "una")
+	*una++
+	*in[uint64](w, "max") = max(*in[uint64](w, "max"), *una)
+	*phaseOf(w), *in[uint64](w, "nxt") = inGate, *una
+	return throttle.Resolution{Unknown: throttle.Range{From: *una - 1, To: *una}}
+}}
+
+// believes takes what the broker remembers for what is written.
+var believes = variant{losing: func(s *sim, i int) {
+	p := &s.parts[i]
+	r := &s.logs[i].rep[s.links[p.link].broker]
+	k := r.producer(p.ident)
+	c := &s.conns[s.links[p.link].conn]
+	if k == nil {
+		return
+	}
+	for j := c.answered; j < len(c.reqs); j++ {
+		for n := range c.reqs[j].n {
+			m := &c.reqs[j].p[n]
+			if epoch, ok := k.state.Known(); m.part == i && ok && epoch == m.epoch && k.state.Last() == m.base+m.count-1 {
+				for p.base <= m.batch && p.size() > 0 {
+					s.watchAnswer(i, p.base, throttle.Success)
+					s.resolve(i, p.win.Settle(p.base, throttle.Success, -1))
+				}
+			}
+		}
+	}
+}}
+
+// fromInFlight measures the window from the oldest batch in flight.
+var fromInFlight = variant{onPeek: func(w *throttle.Window) {
+	una := *in[uint64](w, "una")
+	limits := in[throttle.Limits](w, "limits")
+	if limits.Sequences >= throttle.DefaultSequences || *phaseOf(w) != inOpen {
+		return
+	}
+	for i := una; i < *in[uint64](w, "nxt"); i++ {
+		if entryAt(w, i).out {
+			limits.Sequences += entryAt(w, i).base.Distance(entryAt(w, una).base)
+			return
+		}
+	}
+}}
+
+// overflows counts sequences in 32 bits, with a sign.
+func overflows() variant {
+	var total [maxPartitions]int64
+	return variant{onWire: func(_ *sim, i int, b *batch, send *throttle.Send) {
+		if !send.First {
+			return
+		}
+		if send.Base == 0 {
+			total[i] = 0
+		}
+		send.Base = throttle.Sequence(int32(total[i]))
+		total[i] += int64(b.count)
+	}}
+}
+
+var gallery = []mutant{
+	{"no gate", "KAFKA-15591, kgo 223", []string{"I12"}, noGate, nil},
+	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3"}, noGate.silent(), newLeaders},
+	{"the gate is not armed after a pause", "ours", []string{"I12"}, variant{idleBlind: true}, idle},
+	{"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, variant{epochBlind: true}, nil},
+	{"no caution behind old timestamps", "KIP-854", []string{"I12"}, variant{caution: func(s *sim, p *part) {
+		p.cautious = p.oldest > 0 && p.oldest >= p.base
+	}}, old},
+	{"caution by the last success alone", "KIP-854", []string{"I21"}, variant{caution: func(s *sim, p *part) {
+		s.caution(p, p.anchor.set && s.isOld(p.anchor.stamp))
+	}}, old},
+	{"old timestamps in doubt sent again", "KIP-854", []string{"I2", "I3"}, variant{stampBlind: true}, old},
+
+	{"retry numbered anew", "sarama 3354", []string{"I10", "I13"}, renumbers, nil},
+	{"retry numbered anew: the log is doubled", "Redpanda 3039", []string{"I2", "I3"}, renumbers.silent(), nil},
+	{"epoch bumped at OUT_OF_ORDER", "KIP-360, Java", []string{"I10", "I13"}, javasBump, nil},
+	{"epoch bumped at OUT_OF_ORDER: the log is doubled", "KIP-360, Java", []string{"I2", "I3"}, javasBump.silent(), newLeaders},
+	{"a retry cut anew", "librdkafka 4750", []string{"I10"}, variant{onWire: func(_ *sim, _ int, b *batch, _ *throttle.Send) {
+		if b.wire.sent && b.count > 1 {
+			b.count--
+		}
+	}}, nil},
+	{"a later batch again before the oldest", "C.10 M10", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
+		una, nxt := *in[uint64](w, "una"), in[uint64](w, "nxt")
+		if *phaseOf(w) == inGate && w.Outstanding() == 0 && *nxt == una && una+1 < *in[uint64](w, "max") {
+			*nxt = una + 1
+		}
+	}}, nil},
+	{"sent again before drained", "KAFKA-5494", []string{"I14"}, after(func(w *throttle.Window, _ uint64, _ throttle.Answer) {
+		if *phaseOf(w) == inDrain {
+			*phaseOf(w), *in[uint64](w, "nxt") = inOpen, *in[uint64](w, "una")
+		}
+	}), nil},
+	{"a new batch before the first success of a replay", "design 6", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
+		end := in[uint64](w, "sweepEnd")
+		if *phaseOf(w) == inSweep && *in[uint64](w, "nxt") == *end && *end < *in[uint64](w, "end") {
+			*end++
+		}
+	}}, nil},
+	{"a replay that stops at the first refusal", "KAFKA-9199", []string{"I19"}, after(func(w *throttle.Window, _ uint64, _ throttle.Answer) {
+		if ph := *phaseOf(w); ph == inSweep || ph == inVouch {
+			*phaseOf(w), *in[uint64](w, "nxt") = inGate, *in[uint64](w, "una")
+		}
+	}), nil},
+	{"a replay bound by the distance", "protocol 5.2", []string{"I19"}, variant{
+		onHold: func(w *throttle.Window, send throttle.Send) throttle.Hold {
+			una, e := *in[uint64](w, "una"), entryAt(w, send.Batch)
+			if !send.First && e.base.Add(e.records-1).Distance(entryAt(w, una).base) >= in[throttle.Limits](w, "limits").Sequences {
+				return throttle.HoldSequences
+			}
+			return throttle.Ready
+		},
+	}, nil},
+	{"the new leader used before the old one is drained", "kgo inflightOnSink", []string{"I14"}, variant{movesUndrained: true}, newLeaders},
+	{"distance from what is in flight", "C.10 M12", []string{"I12"}, fromInFlight, func(o *Options) {
+		o.KIP758, o.LatestIsDuplicate, o.CapBatches = 31, 1, 0
+	}},
+	{"a sequence below zero", "kgo 1.5.3, KAFKA-7693", []string{"I11", "I10"}, overflows(), func(o *Options) { o.NearWrap = 1 }},
+	{"sequences begin anew when metadata misses the partition", "librdkafka 1.8", []string{"I10", "I11"}, variant{
+		restart: func(_ *sim, p *part) { begin(p.win, int64(p.ident), *in[int16](p.win, "epoch")) },
+	}, func(o *Options) { o.rate[fMissingMetadata] = 8192 }},
+
+	{"REQUEST_TIMED_OUT taken for not written", "kgo 1217", []string{"I10", "I4", "I13", "I21"},
+		classifying(retry.NotAppended, retry.RequestTimedOut), nil},
+	{"20 taken for not written", "C.10 M6", []string{"I10", "I4", "I13", "I21"},
+		classifying(retry.NotAppended, retry.NotEnoughReplicasAfterAppend), nil},
+	{"-1 taken for not written", "C.10 M6", []string{"I10", "I4", "I13", "I21"}, classifying(retry.NotAppended, retry.UnknownServerError), nil},
+	{"the base offset of an error ignored", "protocol 3.4", []string{"I10", "I4", "I13", "I21"}, variant{
+		classify: func(code retry.Code, _ int64) retry.Decision { return retry.Classify(code, -1) },
+	}, newLeaders},
+	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, classifying(retry.Committed, retry.RequestTimedOut), nil},
+	{"DUPLICATE taken for written", "protocol 5.2", []string{"I1"}, duplicateIsCommitted.silent(), func(o *Options) {
+		newLeaders(o)
+		o.KIP758 = 31
+	}},
+	{"OUT_OF_ORDER taken for not written", "design 7", []string{"I4", "I10", "I13", "I21"}, outOfOrderIsAbsent, nil},
+	{"a lost connection taken for not written", "C.10 M7", []string{"I10", "I4", "I13", "I21"}, disconnectIsAbsent, nil},
+	{"a lost connection taken for not written: the log shows it", "C.10 M7", []string{"I4", "I2", "I21"}, disconnectIsAbsent.silent(), nil},
+	{"absence of one batch ends the doubt behind it", "docs, rule 6", []string{"I4", "I2", "I10", "I21", "I13"}, absenceEndsDoubt, func(o *Options) {
+		stock(o)
+		o.Brokers, o.Replicas, o.MinISR, o.OldStamps = 1, 1, 1, 0
+		o.rate[fRefuse], o.rate[fLoseRequest], o.DeliveryTimeout = 8192, 4096, 2*seconds
+	}},
+	{"a broker's memory taken for written", "protocol 5.2", []string{"I1"}, believes, newLeaders},
+	{"a new batch vouches in an epoch without a success", "design 6", []string{"I1"}, vouchesUnknown, func(o *Options) {
+		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest] = 8192, 2048, 2048
+	}},
+	{"an entry left out taken for written", "K31", []string{"I1"}, variant{trustsSilence: true}, func(o *Options) {
+		o.rate[fOmit], o.rate[fRefuse] = 2048, 8192
+	}},
+	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
+
+	{"only the expired head given up", "design 7", []string{"I7", "I19", "I21", "I13", "I18"}, expiresHeadOnly, nil},
+	{"a new producer id over something unknown", "design 8", []string{"I13"}, newIDOverUnknown, nil},
+	{"a new producer id over something unknown: the log shows it", "design 8", []string{"I2", "I3", "I4", "I21"}, newIDOverUnknown.silent(), nil},
+	{"what is in doubt is sent past its deadline", "C.10 M15", []string{"I18"}, variant{retriesPastExpiry: true}, nil},
+	{"at a deadline every answer is waited for", "design 6", []string{"I18"}, variant{patientAtDeadline: true}, func(o *Options) {
+		newLeaders(o)
+		o.Depth, o.Load, o.CapBatches, o.NearWrap = 200, 60, 0, 0
+		o.rate[fSlowFetch], o.RequestTimeout, o.DeliveryTimeout = 32768, 900*millis, 2*seconds
+	}},
+	{"a recreated topic goes unnoticed", "librdkafka 1.8", []string{"I2", "I3", "I19", "I21", "I1"}, variant{topicBlind: true}, func(o *Options) {
+		o.rate[fRecreate], o.every[fRecreate] = 65536, o.Faults/2
+	}},
+
+	{"a wake-up lost after a backoff", "C.10 M23", []string{"I19"}, variant{losesWakeUp: true}, nil},
+	{"throttle time ignored", "KIP-219", []string{"I20"}, variant{deafToThrottle: true}, nil},
+	{"the request timeout runs from the write", "design 6", []string{"I21"}, variant{timesFromWrite: true}, func(o *Options) {
+		o.RequestTimeout, o.Disk, o.Depth, o.Load = 300*millis, 5*millis, 200, 60
+	}},
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"slices"
+)
+
+// refresh asks for metadata.
+func (s *sim) refresh() {
+	if !s.asking {
+		s.asking = true
+		s.add(10*millis+s.opt.Latency, evMetadata, 0, 0)
+	}
+}
+
+func (s *sim) metadata() {
+	s.asking = false
+	for i := range s.opt.Partitions {
+		s.metadataOf(i)
+	}
+	for i := range s.opt.Partitions {
+		s.look(i)
+	}
+}
+
+func (s *sim) metadataOf(i int) {
+	l, p := &s.logs[i], &s.parts[i]
+	if _, ok := s.strikes(fMissingMetadata, i); ok {
+		s.effect(eMissingMetadata)
+		if s.v.restart != nil && s.regate(i) {
+			s.v.restart(s, p)
+		}
+		return
+	}
+	view := leadership{l.leader, l.epoch}
+	if h, ok := s.strikes(fStaleMetadata, i); ok {
+		view = l.old[h&3]
+		s.effectIf(view.epoch < l.epoch && view.epoch >= p.leaderEpoch, eStaleMetadata)
+	}
+	if _, ok := s.strikes(fBackwardMetadata, i); ok && l.old[3].epoch > 0 {
+		view = l.old[3]
+		s.effectIf(view.epoch < p.leaderEpoch, eBackwardMetadata)
+	}
+	if l.topic > p.topicSeen {
+		p.topicSeen = l.topic
+		p.leaderEpoch = -1
+		s.settleDown(i)
+	}
+	s.retarget(i, view)
+}
+
+// retarget says who leads the partition. Older news is no news (KIP-320).
+func (s *sim) retarget(i int, to leadership) {
+	p := &s.parts[i]
+	if to.epoch < p.leaderEpoch || to.epoch == p.leaderEpoch && to.leader == p.target {
+		return
+	}
+	if to.epoch > p.leaderEpoch {
+		p.retryAt = 0
+	}
+	p.target, p.leaderEpoch = to.leader, to.epoch
+	if s.v.epochBlind {
+		p.watch.gated(p.win.Outstanding() > 0)
+	} else {
+		s.regate(i)
+	}
+	s.settleDown(i)
+}
+
+// renew asks for another producer id.
+func (s *sim) renew() {
+	if s.opt.Epoch >= lastEpochs && !slices.Contains(s.exhausted[:], true) {
+		return // nobody answers before it is too late
+	}
+	if !s.renewing {
+		s.renewing = true
+		s.add(5*s.opt.Latency, evProducer, 0, 0)
+	}
+}
