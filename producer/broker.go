@@ -143,7 +143,7 @@ func (b *broker) pause(ctx context.Context, d time.Duration) {
 // connect dials the broker and learns what it allows.
 func (b *broker) connect(ctx context.Context) (*link, error) {
 	addr := b.addr.Load()
-	c, err := conn.Dial(ctx, addr, b.pr.connOptions())
+	c, err := b.pr.dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

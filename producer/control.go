@@ -243,7 +243,7 @@ func (c *control) connect(ctx context.Context) error {
 	slices.SortStableFunc(targets, func(a, b target) int { return late(a) - late(b) })
 	var errs []error
 	for _, t := range targets {
-		opened, err := conn.Dial(ctx, t.addr, c.pr.connOptions())
+		opened, err := c.pr.dial(ctx, t.addr)
 		if err == nil {
 			c.conn, c.connID, c.last = opened, t.id, t.addr
 			return nil

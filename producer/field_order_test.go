@@ -233,14 +233,15 @@ func TestK07GapIsReported(t *testing.T) {
 // one would begin all of them anew.
 func TestOneProducerID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTapped(t, topics(20), nil)
 		asked := 0
-		s.c.OnResponse(func(r *producertest.Response) {
-			if r.Request.Key() == int16(kmsg.InitProducerID) {
-				asked++
-				r.Delay = time.Second
-			}
-		})
+		s := newSpoiltTapped(t, topics(20), func(c *producertest.Cluster) {
+			c.OnResponse(func(r *producertest.Response) {
+				if r.Request.Key() == int16(kmsg.InitProducerID) {
+					asked++
+					r.Delay = time.Second
+				}
+			})
+		}, nil)
 		for range 2 {
 			for p := range int32(20) {
 				s.tens(p, 2)

@@ -24,8 +24,14 @@ const recordSize = 100
 
 func newTapped(t *testing.T, cc producertest.Config, change func(*config.Config)) *tapped {
 	t.Helper()
+	return newSpoiltTapped(t, cc, func(*producertest.Cluster) {}, change)
+}
+
+// newSpoiltTapped is newTapped for a cluster with faults from the beginning.
+func newSpoiltTapped(t *testing.T, cc producertest.Config, spoil func(*producertest.Cluster), change func(*config.Config)) *tapped {
+	t.Helper()
 	var tp *tap
-	r := newRig(t, cc, func(cfg *config.Config) {
+	r := newSpoiltRig(t, cc, spoil, func(cfg *config.Config) {
 		cfg.BatchBytes = tenRecords
 		if change != nil {
 			change(cfg)

@@ -45,6 +45,7 @@ type Producer struct {
 	control  control
 	stats    counters
 	identity atomic.Pointer[identity]
+	modern   atomic.Bool  // a broker has answered in a form that can name a window
 	hurry    atomic.Int64 // flushes, and callers without room: linger does not count
 
 	closing atomic.Bool
@@ -103,10 +104,21 @@ func (pr *Producer) start() {
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }
 
+// dial connects to a broker. That one which was cut off while it said what it
+// speaks is not taken for an old one, is what modern is remembered for.
+func (pr *Producer) dial(ctx context.Context, addr string) (*conn.Conn, error) {
+	c, err := conn.Dial(ctx, addr, pr.connOptions())
+	if err == nil && c.Modern() {
+		pr.modern.Store(true)
+	}
+	return c, err
+}
+
 func (pr *Producer) connOptions() conn.Options {
 	return conn.Options{
 		ClientID: pr.cfg.ClientID, SoftwareName: "sluice", SoftwareVersion: softwareVersion(),
-		Dial: pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
+		Modern: pr.modern.Load(),
+		Dial:   pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
 	}
 }
 

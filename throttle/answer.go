@@ -199,8 +199,13 @@ func (w *Window) goOn(r *Resolution) {
 		w.phase = drain // for good: nothing of this partition is in doubt
 	case w.phase == gate && behind == w.una:
 		// Nothing is in doubt, and still the broker does not know where we
-		// are: it forgot us, or it is behind. A new epoch is safe (rule 8).
-		w.bump()
+		// are: it forgot us, or it is behind. A new epoch is safe, but for
+		// what may have been taken by a broker that knew nothing of us.
+		if w.atLargeEnd() > w.una {
+			*r = w.Disown()
+		} else {
+			w.bump()
+		}
 		r.Stalled = true
 	case w.outstanding > 0 || w.phase == sweep && w.nxt < w.sweepEnd:
 		return // more answers, or more to send

@@ -100,7 +100,7 @@ func (w *Window) disown(end uint64) Resolution {
 func (w *Window) NewLog() Resolution {
 	w.lastEnd = -1
 	r := w.Disown()
-	w.unsettled = true
+	w.unsettled = w.unsettled || w.producerID >= 0 // the first ID fences nothing
 	return r
 }
 

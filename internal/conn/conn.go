@@ -24,6 +24,7 @@ type Conn struct {
 	// Learnt in Dial and fixed after it.
 	versions  map[int16]versionRange
 	window    int32
+	modern    bool // answered in a version that can name a window
 	windowErr error
 }
 

@@ -15,7 +15,7 @@ import (
 // stage, with context.DeadlineExceeded in its chain if time ran out.
 //
 // A peer that hangs up when asked what it speaks is asked once more in the
-// oldest form, on a new connection (K63).
+// oldest form, on a new connection (K63), unless Options.Modern.
 func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 	if err := o.check(); err != nil {
 		return nil, &Error{Addr: addr, Op: "dial", Err: err}
@@ -23,7 +23,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Conn, error) {
 	ctx, cancel := withTimeout(ctx, o.timeout())
 	defer cancel()
 	c, err := dialWith(ctx, addr, &o, firstVersion)
-	if hungUpOnVersions(err) {
+	if hungUpOnVersions(err) && !o.Modern {
 		c, err = dialWith(ctx, addr, &o, 0)
 	}
 	if hungUpOnVersions(err) && o.TLS == nil {

@@ -280,6 +280,16 @@ func TestPickyService(t *testing.T) {
 			}
 		})
 	})
+	t.Run("not where brokers are known to answer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroker(t, hangUp)
+			o := b.options()
+			o.Modern = true
+			if _, err := Dial(context.Background(), brokerAddr, o); !errors.Is(err, io.EOF) || b.dialled != 1 {
+				t.Errorf("%d connections: %v", b.dialled, err)
+			}
+		})
+	})
 	t.Run("not if it talks nonsense", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroker(t, func(p *peer) {

@@ -43,6 +43,11 @@ type Options struct {
 	// 0 is 32 MiB. An API may have a lower limit of its own.
 	MaxResponseBytes int
 
+	// Modern says that brokers of this cluster have answered ApiVersions v3 or
+	// later. One that hangs up when asked was then cut off, and does not have to
+	// be asked in the oldest form, which would hide its sequence window.
+	Modern bool
+
 	// Timeout bounds the whole set-up, from dialling to the last step of the
 	// login, and a Do whose context has no deadline. 0 is 30 s.
 	Timeout time.Duration

@@ -36,6 +36,10 @@ func (c *Conn) Version(key, ourMax int16) (int16, bool) {
 	return v, true
 }
 
+// Modern reports whether the broker answered ApiVersions in version 3 or later,
+// the ones that can name a sequence window. Any goroutine may call it.
+func (c *Conn) Modern() bool { return c.modern }
+
 // learnVersions asks what the broker speaks, beginning with the given version
 // of the question. A broker that does not know that version answers in the
 // form of version 0 and says, if it is not too old for it, which ones it knows;
@@ -53,7 +57,7 @@ func (c *Conn) learnVersions(o *Options, version int16) error {
 		case code != retry.None:
 			return c.fail(versionsOp, code)
 		}
-		c.versions = versionTable(resp.ApiKeys)
+		c.versions, c.modern = versionTable(resp.ApiKeys), version >= firstVersion
 		c.window, c.windowErr = SequenceWindowTag(&resp.UnknownTags)
 		return nil
 	}
