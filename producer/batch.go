@@ -22,6 +22,7 @@ type batch struct {
 	created  time.Time // when its first record came
 	cost     int64     // bytes of the budget
 	encoded  bool      // sealed and, if so configured, compressed
+	old      bool      // by its timestamps, see partition.noteAge
 	urgent   bool      // someone waits for it: no linger
 	attempts int
 	tries    uint8 // answers in a row that are only worth a few tries

@@ -13,10 +13,11 @@ import (
 // set back cannot stretch. A time.Time has it as long as nothing strips it; so
 // what strips it, or makes times without it, is listed here with its reason.
 var wallClock = map[string]string{
-	"produce.go produce UnixMilli": "timestamps of records",
-	"delivery.go result UnixMilli": "timestamps of records",
-	"take.go age Round":            "a suspended host stops the monotonic clock (R7)",
-	"settle.go settle UnixMilli":   "what a broker judges by: timestamps of records (R7)",
+	"produce.go produce UnixMilli":   "timestamps of records",
+	"delivery.go result UnixMilli":   "timestamps of records",
+	"take.go age Round":              "a suspended host stops the monotonic clock (R7)",
+	"partition.go noteAge UnixMilli": "what a broker judges by: timestamps of records (R7)",
+	"settle.go anchored UnixMilli":   "what a broker judges by: timestamps of records (R7)",
 }
 
 func TestK73OnlyTimestampsUseTheWallClock(t *testing.T) {

@@ -97,3 +97,51 @@ func TestOldTimestampsGoOneBatchAtATime(t *testing.T) {
 		r.judge()
 	})
 }
+
+// R7: a record with an old timestamp whose reply was lost is not sent again,
+// since the broker may have forgotten by that timestamp that it has it.
+func TestOldTimestampInDoubtIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), nil)
+		old := time.Now().Add(-48 * time.Hour)
+		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			_ = r.c.ForgetProducers("t", 0)
+			return producertest.Drop()
+		})
+		n := r.produce(t.Context(), producer.Record{Topic: "t", Timestamp: old}, 10)
+		r.flush(time.Minute)
+		r.c.OnProduce(nil)
+		if res := r.result(n); res.Outcome != producer.Unknown || !errors.Is(res.Err, producer.ErrStateLost) {
+			t.Errorf("want unknown, the state may be lost: %+v", res)
+		}
+		r.judge()
+	})
+}
+
+// A broker that answers each of many requests only just in time does not
+// stretch a deadline by more than one request timeout.
+func TestDeadlineIsNotStretched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), func(c *config.Config) {
+			c.Linger, c.BatchBytes = 0, 200
+			c.RequestTimeout, c.DeliveryTimeout = 10*time.Second, 30*time.Second
+		})
+		if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
+			t.Fatal(err)
+		}
+		r.c.OnResponse(func(resp *producertest.Response) {
+			if resp.Request.Key() == 0 {
+				resp.Delay = 9 * time.Second
+			}
+		})
+		began := time.Now()
+		for range 40 {
+			r.produce(t.Context(), producer.Record{Topic: "t"}, 100)
+		}
+		r.flush(time.Hour)
+		if took := time.Since(began); took > 41*time.Second {
+			t.Errorf("outcomes after %v, want within delivery and request timeout", took)
+		}
+		r.judge()
+	})
+}

@@ -35,11 +35,14 @@ type partition struct {
 	fatal       error // why no record is taken any more
 	encoding    bool  // a batch is with the sender, which holds no lock meanwhile
 
-	backoff  retry.Backoff
-	retryAt  time.Time // nothing is sent before
-	anchor   anchor    // the last success
-	pending  pending
-	heldFrom time.Time // since when the window is what holds batches back
+	backoff retry.Backoff
+	retryAt time.Time // nothing is sent before
+	anchor  anchor    // the last success
+	old     int       // sealed batches with old timestamps
+	// brokersTime: the broker puts its own timestamps on records.
+	brokersTime bool
+	pending     pending
+	heldFrom    time.Time // since when the window is what holds batches back
 
 	accepted   uint64 // records
 	resolved   []resolved
@@ -70,6 +73,7 @@ type effects struct {
 	free    int64   // bytes of the budget
 	refresh bool    // metadata is needed
 	renew   bool    // a new producer ID is needed
+	kill    *link   // has outstayed a deadline
 	alarm   throttle.Alarm
 	fenced  bool
 }
@@ -89,6 +93,9 @@ func (p *partition) do(fx effects) {
 	}
 	if fx.enqueue != nil {
 		fx.enqueue.enqueue(p)
+	}
+	if fx.kill != nil {
+		fx.kill.die(ErrDeliveryTimeout)
 	}
 	if fx.refresh {
 		p.pr.control.refresh()
@@ -172,7 +179,17 @@ func (p *partition) seal() {
 	p.win.Admit(int32(p.open.Records()))
 	p.sealed = append(p.sealed, p.open)
 	p.usual = p.open.Bytes()
+	p.noteAge(p.open)
 	p.open = nil
+}
+
+// noteAge counts a batch whose timestamps are so old that a broker might forget
+// the producer by them, unless the broker puts its own on records.
+func (p *partition) noteAge(b *batch) {
+	limit := time.Now().Add(-p.pr.cfg.ProducerIDExpiration / 2)
+	if b.old = b.MaxTimestamp() < limit.UnixMilli() && !p.brokersTime; b.old {
+		p.old++
+	}
 }
 
 // retarget says who leads the partition. Before the partition moves, what is
@@ -238,6 +255,11 @@ func (p *partition) expire(now time.Time) {
 	var fx effects
 	if p.due(now) {
 		p.settleDown(&fx, now)
+	}
+	if b := p.head(); p.due(now) && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout+p.pr.cfg.RequestTimeout {
+		// It drains for one request timeout, no longer: a broker may answer each
+		// of many requests only just in time.
+		fx.kill = p.link
 	}
 	p.mu.Unlock()
 	p.do(fx)

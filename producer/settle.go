@@ -37,7 +37,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.seal() // the next replay may need a new batch that proves the others
 	}
 	if r.Written.Len() > 0 {
-		p.anchor = anchor{acked: now, recorded: time.UnixMilli(b.MaxTimestamp())}
+		p.anchored(b, a.appendTime, now)
 		p.backoff.Reset()
 		p.retryAt = time.Time{}
 	}
@@ -58,6 +58,18 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	fx.enqueue = p.target
 	p.mu.Unlock()
 	p.do(fx)
+}
+
+// anchored notes a success, and whose timestamps the log of the topic has. An
+// answer to a duplicate carries one either way.
+func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
+	if b.attempts == 1 {
+		p.brokersTime = appendTime >= 0
+	}
+	p.anchor = anchor{acked: now, recorded: now}
+	if !p.brokersTime {
+		p.anchor.recorded = time.UnixMilli(b.MaxTimestamp())
+	}
 }
 
 // decide turns an answer into what it says about the attempt.
@@ -134,7 +146,12 @@ func (p *partition) headRefused(fx *effects) {
 	b := p.sealed[0]
 	if errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge) {
 		if n := b.Records(); n > 1 {
+			if b.old {
+				p.old--
+			}
 			left, right := b.split()
+			p.noteAge(left)
+			p.noteAge(right)
 			p.win.Split(int32(left.Records()), int32(right.Records()))
 			p.sealed = append([]*batch{left, right}, p.sealed[1:]...)
 			return
@@ -277,6 +294,9 @@ func (p *partition) pop(res resolved, fx *effects) {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
 		}
+	}
+	if b.old {
+		p.old--
 	}
 	p.pr.stats.outcome(res.outcome, b.Records())
 	p.pr.delivery.behind.Add(int64(b.Records()))

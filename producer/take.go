@@ -149,22 +149,26 @@ type anchor struct {
 func (p *partition) fresh(now time.Time, fx *effects) bool {
 	half := p.pr.cfg.ProducerIDExpiration / 2
 	a := p.anchor
-	if a.acked.IsZero() {
+	if a.acked.IsZero() && p.old == 0 {
 		return true
 	}
-	p.win.Caution(age(a.recorded, now) > half)
-	if age(a.acked, now) <= half {
+	// The clock of the broker's memory is the timestamps of what it appended
+	// last, which may be any batch that is not resolved.
+	recorded := p.old > 0 || !a.acked.IsZero() && age(a.recorded, now) > half
+	p.win.Caution(recorded)
+	idle := !a.acked.IsZero() && age(a.acked, now) > half
+	if !idle && !(recorded && p.win.InDoubt()) {
 		return true
 	}
 	if !p.win.Regate() {
 		return false
 	}
-	p.anchor = anchor{}
 	if p.win.InDoubt() {
 		p.blame(ErrStateLost)
 		p.resolve(p.win.Disown(), fx)
 		return p.head() != nil
 	}
+	p.anchor = anchor{}
 	p.win.StateMayBeGone()
 	return true
 }
