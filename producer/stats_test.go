@@ -49,6 +49,7 @@ func TestStats(t *testing.T) {
 		r.flush(time.Minute)
 		r.produce(t.Context(), producer.Record{Partition: producer.On(1)}, 20)
 		r.flush(time.Minute)
+		synctest.Wait() // the sender has looked again
 		s = r.p.Stats()
 		if s.Written != 100 || s.NotWritten != 1 || s.Unknown != 0 || s.BufferedBytes != 0 || s.Resends == 0 || s.OutOfOrder == 0 ||
 			s.Throttled == 0 || s.Alarms != 0 || s.CallbackPanics != 0 || s.DialFailures != 0 || s.Blocked != 0 {
