@@ -72,7 +72,8 @@ type Result struct {
 	Offset int64
 
 	// Timestamp that the log has for the record: its own, or the broker's on
-	// a topic with LogAppendTime. Zero unless Written.
+	// a topic with LogAppendTime (a record that only a later success proved
+	// shows its own there, too). Zero unless Written.
 	Timestamp time.Time
 
 	Tag     any
