@@ -20,7 +20,7 @@ type stage struct {
 	proxies []*faultproxy.Proxy
 }
 
-// deadline ends a test that would hang; none takes a tenth of it.
+// deadline ends a test that would hang.
 const deadline = 5 * time.Minute
 
 func open(t *testing.T, nodes int, window int32) *stage {
