@@ -20,8 +20,9 @@ type broker struct {
 	pr     *Producer
 	id     int32
 	addr   atomic.String
-	err    atomic.Error // of the latest attempt to connect
-	window atomic.Int32 // sequences, as the latest connection was told; 0: stock
+	err    atomic.Error         // of the latest attempt to connect
+	window atomic.Int32         // sequences, as the latest connection was told; 0: stock
+	link   atomic.Pointer[link] // nil while there is none
 	woken  chan struct{}
 
 	mu    sync.Mutex
@@ -107,6 +108,8 @@ func (b *broker) once(ctx context.Context) bool {
 	b.err.Store(err)
 	switch {
 	case err == nil:
+		b.link.Store(l)
+		defer b.link.Store(nil)
 		return b.serve(ctx, l)
 	case ctx.Err() == nil:
 		b.pr.stats.dialFailures.Inc()
@@ -182,4 +185,15 @@ func (b *broker) windowFrom() string {
 		return "broker"
 	}
 	return "config"
+}
+
+func (b *broker) stats() BrokerStats {
+	s := BrokerStats{ID: b.id}
+	if l := b.link.Load(); l != nil {
+		s.Connected, s.Bytes = true, l.inFlight.Load()
+		l.mu.Lock()
+		s.Requests, s.Depth, s.Shortest = len(l.requests), l.depth.limit, l.depth.shortest
+		l.mu.Unlock()
+	}
+	return s
 }

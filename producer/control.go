@@ -387,6 +387,8 @@ func (c *control) broker(r route) *broker {
 	if b == nil {
 		b = newBroker(c.pr, r.id)
 		c.brokers[r] = b
+		senders := append(slices.Clone(*c.pr.senders.Load()), b)
+		c.pr.senders.Store(&senders)
 		b.addr.Store(known.Addr())
 		c.pr.loops.Go(func() { b.run(c.ctx) })
 	}

@@ -25,6 +25,7 @@ type link struct {
 	changed  *sync.Cond // a write ended, or the link died
 	requests []*request // written, oldest first
 	writing  *request
+	depth    depth
 	muted    time.Time // the broker asked for silence until then (KIP-219)
 	watchdog *time.Timer
 	timeout  time.Duration
@@ -36,6 +37,7 @@ type request struct {
 	correlationID int32
 	version       int16
 	bytes         int64
+	written       time.Time // when the write began
 	attempts      []attempt
 }
 
@@ -49,7 +51,7 @@ func (r *request) recycle() {
 }
 
 func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *link {
-	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout}
+	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout, depth: newDepth()}
 	l.changed = sync.NewCond(&l.mu)
 	l.watchdog = time.AfterFunc(l.timeout, func() {
 		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))
@@ -84,6 +86,7 @@ func (l *link) dead() error {
 // begin notes the request that is about to be written.
 func (l *link) begin(r *request, now time.Time) {
 	l.inFlight.Add(r.bytes)
+	r.written = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writing = r
@@ -120,6 +123,7 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 	}
 	l.requests[0] = nil
 	l.requests = l.requests[1:]
+	l.depth.answered(r.written, now)
 	l.watch(now)
 	return r, nil
 }
@@ -148,10 +152,17 @@ func (l *link) mute(d time.Duration, now time.Time) {
 	}
 }
 
-func (l *link) mutedUntil() time.Time {
+// mayWrite reports whether the sender, if it wants to, may write a request now;
+// if not, the time is when it may, zero for once there is an answer.
+func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.muted
+	if l.muted.After(now) {
+		return false, l.muted
+	}
+	full := len(l.requests) >= l.depth.limit
+	l.depth.held = l.depth.held || full && wants
+	return !full, time.Time{}
 }
 
 // reap gives back everything that got no answer. Reader and writer are gone.

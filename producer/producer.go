@@ -54,6 +54,8 @@ type Producer struct {
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup // all but delivery
 
+	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
+
 	topicsMu sync.Mutex
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
 }
@@ -83,6 +85,7 @@ func New(cfg config.Config) (*Producer, error) {
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)
 	pr.topics.Store(&map[string]*topic{})
+	pr.senders.Store(&[]*broker{})
 	pr.start()
 	return pr, nil
 }

@@ -52,8 +52,8 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 	for l.dead() == nil && ctx.Err() == nil {
 		now := time.Now()
 		b.collect(now)
-		until := l.mutedUntil()
-		if !until.After(now) {
+		ok, until := l.mayWrite(now, b.todo.first() != nil)
+		if ok {
 			if r := b.build(l, now); r != nil {
 				unsent = b.send(l, r, now)
 				continue

@@ -77,7 +77,18 @@ type Stats struct {
 	Alarms         int64 // the log was not what had been acknowledged
 	CallbackPanics int64
 
+	Brokers    []BrokerStats    // one for each connection, in no order
 	Partitions []PartitionStats // those known so far, in no order
+}
+
+// BrokerStats is one connection for records in Stats.
+type BrokerStats struct {
+	ID        int32         // of the broker
+	Connected bool          // a connection is up
+	Requests  int           // written and not answered
+	Depth     int           // how many may be: what more would only wait at the broker
+	Bytes     int64         // written and not answered
+	Shortest  time.Duration // answer time of late
 }
 
 // PartitionStats is one partition of Stats.
@@ -94,8 +105,8 @@ type PartitionStats struct {
 	Hold      string // why nothing was written when the sender looked last, "ready" if something was
 }
 
-// Stats returns a snapshot. It takes no lock, so it may be called as often as
-// you like.
+// Stats returns a snapshot. It does not get in the way of what is being sent,
+// so it may be called as often as you like.
 func (pr *Producer) Stats() Stats {
 	c := &pr.stats
 	s := Stats{
@@ -107,6 +118,9 @@ func (pr *Producer) Stats() Stats {
 		Throttled: c.throttled.Load(), ThrottledTime: time.Duration(c.throttledTime.Load()),
 		BrokerThrottled: time.Duration(c.brokerThrottled.Load()),
 		Alarms:          c.alarms.Load(), CallbackPanics: c.panics.Load(),
+	}
+	for _, b := range *pr.senders.Load() {
+		s.Brokers = append(s.Brokers, b.stats())
 	}
 	pr.each(func(p *partition) {
 		g := &p.gauge

@@ -29,7 +29,7 @@ func Run(cfg Config) (*Cluster, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	java, err := prepare(cfg.SequenceWindow)
+	java, err := prepare(cfg.SequenceWindow, cfg.Optimise)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ const toolTimeout = 10 * time.Minute
 type javaCommand struct {
 	classPath string
 	agent     string // "path=argument", empty for a stock broker
+	optimise  bool   // let the JVM compile what is hot once more
 }
 
 // command starts class. The options make a small JVM that is up soon: a test
@@ -31,11 +32,13 @@ func (j javaCommand) command(class string, args ...string) *exec.Cmd {
 	argv := []string{
 		"-Xmx512m",
 		"-XX:+UseSerialGC",
-		"-XX:TieredStopAtLevel=1",
 		"-XX:+ExitOnOutOfMemoryError",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-cp", j.classPath,
+	}
+	if !j.optimise {
+		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	if j.agent != "" {
 		argv = append(argv, "-javaagent:"+j.agent)
@@ -44,7 +47,7 @@ func (j javaCommand) command(class string, args ...string) *exec.Cmd {
 }
 
 // prepare finds the tools, and makes sure that the jars are in the cache.
-func prepare(window int32) (javaCommand, error) {
+func prepare(window int32, optimise bool) (javaCommand, error) {
 	if err := findTools(); err != nil {
 		return javaCommand{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -52,7 +55,7 @@ func prepare(window int32) (javaCommand, error) {
 	if err != nil {
 		return javaCommand{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	java := javaCommand{classPath: filepath.Join(jars, "*")}
+	java := javaCommand{classPath: filepath.Join(jars, "*"), optimise: optimise}
 	if window > 0 {
 		jar, err := agentJar(java.classPath)
 		if err != nil {

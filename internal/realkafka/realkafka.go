@@ -43,6 +43,10 @@ type Config struct {
 	// are of use with Properties that make the CLIENT listener ask for it.
 	Users map[string]string
 
+	// Optimise is for benchmarks: the brokers' JVMs start slower, and serve
+	// faster once they are warm.
+	Optimise bool
+
 	// Advertise is for a proxy in front of the nodes. It is called once for
 	// each node, before any is started, with the address on which the node
 	// will listen for clients, and returns the address that the node tells

@@ -1,0 +1,111 @@
+package producer
+
+import (
+	"testing"
+	"time"
+)
+
+// serial is a broker at the end of a line: it serves one request at a time.
+type serial struct {
+	rtt, service time.Duration
+	now          time.Time
+	free         time.Time   // when the broker is idle
+	written      []time.Time // of what has no answer, oldest first
+	answers      []time.Time // when those come
+	depth        depth
+	served       int
+}
+
+func newSerial(rtt, service time.Duration) *serial {
+	return &serial{rtt: rtt, service: service, now: time.Unix(0, 0), depth: newDepth()}
+}
+
+// run keeps as much in flight as the depth allows, for so long.
+func (s *serial) run(span time.Duration) {
+	for end := s.now.Add(span); s.now.Before(end); {
+		for len(s.written) < s.depth.limit {
+			s.write()
+		}
+		s.depth.held = true
+		s.now = s.answers[0]
+		s.depth.answered(s.written[0], s.now)
+		s.written, s.answers = s.written[1:], s.answers[1:]
+		s.served++
+	}
+}
+
+func (s *serial) write() {
+	begin := s.now.Add(s.rtt / 2)
+	if begin.Before(s.free) {
+		begin = s.free
+	}
+	s.free = begin.Add(s.service)
+	s.written = append(s.written, s.now)
+	s.answers = append(s.answers, s.free.Add(s.rtt/2))
+}
+
+// share is how much of its time the broker was busy over the span.
+func (s *serial) share(span time.Duration) float64 {
+	s.served = 0
+	s.run(span)
+	return float64(s.served) * s.service.Seconds() / span.Seconds()
+}
+
+func TestDepthIsWhatKeepsTheBrokerBusy(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		rtt, service time.Duration
+	}{
+		{"far and fast", 50 * time.Millisecond, 100 * time.Microsecond},
+		{"far and slow", 50 * time.Millisecond, 5 * time.Millisecond},
+		{"farther", 300 * time.Millisecond, time.Millisecond},
+		{"near", 200 * time.Microsecond, 100 * time.Microsecond},
+		{"near and slow", 200 * time.Microsecond, 10 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSerial(c.rtt, c.service)
+			s.run(10 * time.Second)
+			useful := int(c.rtt/c.service) + 1
+			if got := s.depth.limit; got < useful || got > 2*useful+4*leastDepth {
+				t.Errorf("depth %d where %d requests fill the line", got, useful)
+			}
+			if busy := s.share(2 * time.Minute); busy < 0.97 {
+				t.Errorf("the broker was busy for %.3f of the time", busy)
+			}
+		})
+	}
+}
+
+func TestDepthFollowsChange(t *testing.T) {
+	s := newSerial(50*time.Millisecond, time.Millisecond)
+	s.run(10 * time.Second)
+	before := s.depth.limit
+
+	s.service = 100 * time.Microsecond
+	s.run(10 * time.Second)
+	if busy := s.share(10 * time.Second); busy < 0.97 {
+		t.Errorf("a broker that got faster was busy for %.3f of the time", busy)
+	}
+	s.service = time.Millisecond
+	s.run(10 * time.Second)
+	if got := s.depth.limit; got > 2*before {
+		t.Errorf("depth %d at a broker that got slow again, %d before", got, before)
+	}
+	s.rtt = 200 * time.Millisecond // another route, which must not look like a queue for ever
+	s.run(2 * depthMemory)
+	if busy := s.share(2 * time.Minute); busy < 0.9 {
+		t.Errorf("behind a longer route the broker was busy for %.3f of the time", busy)
+	}
+}
+
+func TestDepthStaysWhereNothingWasHeldBack(t *testing.T) {
+	d := newDepth()
+	now := time.Unix(0, 0)
+	for range 1000 {
+		d.answered(now, now.Add(time.Millisecond))
+		now = now.Add(2 * time.Millisecond)
+	}
+	if d.limit != firstDepth {
+		t.Errorf("depth %d after answers to one request at a time, want %d", d.limit, firstDepth)
+	}
+}
