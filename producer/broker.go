@@ -31,6 +31,7 @@ type broker struct {
 	// Of the loop alone:
 	todo   turn // taken from ready
 	taken  []*partition
+	asking []*partition // to be asked for, see ask
 	timers timers
 	timer  *time.Timer
 	out    output

@@ -31,6 +31,9 @@ var (
 	ErrSecondOwner = errors.New("the producer id has a second owner")
 	// ErrStateLost: the broker forgot the producer while records were in doubt.
 	ErrStateLost = errors.New("the broker lost the state of the producer")
+	// ErrDataLoss: the broker lost records that it had acknowledged, as in an
+	// unclean leader election, while others were in doubt.
+	ErrDataLoss = errors.New("the broker lost acknowledged records")
 	// ErrTopicRecreated: the topic was deleted and created again while records
 	// were in doubt.
 	ErrTopicRecreated = errors.New("the topic was recreated")

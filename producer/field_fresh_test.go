@@ -11,13 +11,32 @@ import (
 	"github.com/sluice-kafka/sluice/producer/producertest"
 )
 
+// silent is topics(1) with brokers that say nothing of what they know of
+// producers (DescribeProducers, Kafka before 2.8).
+func silent() producertest.Config {
+	c := topics(1)
+	c.MaxVersions = map[int16]int16{61: -1}
+	return c
+}
+
 // K21, R7: after a pause in which the broker may have forgotten the producer a
-// new epoch begins, which every broker takes, whether it forgot or not.
+// new epoch begins, which every broker takes, whether it forgot or not; unless
+// the broker says that it did not.
 func TestK21NewEpochAfterALongPause(t *testing.T) {
-	for name, forgot := range map[string]bool{"the broker forgot": true, "it did not": false} {
+	for name, c := range map[string]struct {
+		cluster producertest.Config
+		forgot  bool
+		epoch   int16
+	}{
+		"the broker forgot":           {silent(), true, 1},
+		"it did not":                  {silent(), false, 1},
+		"the broker forgot, and says": {topics(1), true, 1},
+		"it did not, and it says":     {topics(1), false, 0},
+	} {
+		forgot := c.forgot
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, topics(1), func(c *config.Config) { c.ProducerIDExpiration = 10 * time.Minute })
+				r := newRig(t, c.cluster, func(c *config.Config) { c.ProducerIDExpiration = 10 * time.Minute })
 				for range 3 {
 					if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
 						t.Fatal(err)
@@ -34,8 +53,8 @@ func TestK21NewEpochAfterALongPause(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if s := r.p.Stats(); s.Partitions[0].Epoch != 1 {
-					t.Errorf("epoch %d after the pause, want 1", s.Partitions[0].Epoch)
+				if s := r.p.Stats(); s.Partitions[0].Epoch != c.epoch {
+					t.Errorf("epoch %d after the pause, want %d", s.Partitions[0].Epoch, c.epoch)
 				}
 				r.judge()
 			})
@@ -47,7 +66,7 @@ func TestK21NewEpochAfterALongPause(t *testing.T) {
 // sent again: it would be taken for new.
 func TestInDoubtForTooLongIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, topics(1), func(c *config.Config) {
+		r := newRig(t, silent(), func(c *config.Config) {
 			c.ProducerIDExpiration, c.DeliveryTimeout = 10*time.Minute, time.Hour
 		})
 		if _, err := r.sync(t.Context(), producer.Record{Topic: "t"}, 10); err != nil {
@@ -102,7 +121,7 @@ func TestOldTimestampsGoOneBatchAtATime(t *testing.T) {
 // since the broker may have forgotten by that timestamp that it has it.
 func TestOldTimestampInDoubtIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, topics(1), nil)
+		r := newRig(t, silent(), nil)
 		old := time.Now().Add(-48 * time.Hour)
 		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
 			_ = r.c.ForgetProducers("t", 0)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
 	"go.uber.org/atomic"
 )
@@ -14,12 +15,13 @@ import (
 // it, one reads from it, and the requests in between stand in a queue, because
 // a broker answers in the order of the requests.
 type link struct {
-	broker   *broker
-	conn     *conn.Conn
-	limits   throttle.Limits
-	version  int16        // of Produce
-	inFlight atomic.Int64 // bytes
-	answers  atomic.Int64
+	broker    *broker
+	conn      *conn.Conn
+	limits    throttle.Limits
+	version   int16        // of Produce
+	describes bool         // it offers DescribeProducers
+	inFlight  atomic.Int64 // bytes
+	answers   atomic.Int64
 
 	mu       sync.Mutex
 	changed  *sync.Cond // a write ended, or the link died
@@ -39,6 +41,7 @@ type request struct {
 	bytes         int64
 	written       time.Time // when the write began
 	attempts      []attempt
+	asks          []*partition // instead: it is a question for these
 }
 
 var requestPool = sync.Pool{New: func() any { return new(request) }}
@@ -46,7 +49,8 @@ var requestPool = sync.Pool{New: func() any { return new(request) }}
 // recycle makes the request available to others.
 func (r *request) recycle() {
 	clear(r.attempts)
-	*r = request{attempts: r.attempts[:0]}
+	clear(r.asks)
+	*r = request{attempts: r.attempts[:0], asks: r.asks[:0]}
 	requestPool.Put(r)
 }
 
@@ -57,6 +61,7 @@ func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *li
 		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))
 	})
 	l.watchdog.Stop()
+	_, l.describes = c.Version(inspect.DescribeProducersKey, 0)
 	return l
 }
 
@@ -180,6 +185,9 @@ func (l *link) reap(unsent bool) {
 		requests = append(requests, last)
 	}
 	for i, r := range requests {
+		for _, p := range r.asks {
+			l.broker.enqueue(p) // it asks again, on the next connection
+		}
 		for j := range r.attempts {
 			if at := &r.attempts[j]; !at.done {
 				at.p.lost(l, at.b, i == 0, cause)

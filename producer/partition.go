@@ -38,7 +38,9 @@ type partition struct {
 	backoff retry.Backoff
 	retryAt time.Time // nothing is sent before
 	anchor  anchor    // the last success
+	acked   acked     // by whom it was given
 	old     int       // sealed batches with old timestamps
+	inquiry inquiry
 	// brokersTime: the broker puts its own timestamps on records.
 	brokersTime bool
 	pending     pending
@@ -76,11 +78,13 @@ type effects struct {
 	kill    *link   // has outstayed a deadline
 	alarm   throttle.Alarm
 	fenced  bool
+	loss    bool   // the broker lost what it had acknowledged
+	audit   *audit // the log is to be read
 }
 
 func newPartition(t *topic, index int32) *partition {
 	return &partition{
-		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1,
+		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked,
 		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
 }
@@ -107,6 +111,13 @@ func (p *partition) do(fx effects) {
 		p.pr.stats.alarms.Inc()
 		p.pr.log.Error("the log of a partition is not what was acknowledged",
 			"topic", p.topic.name, "partition", p.index, "alarm", fx.alarm.String())
+	}
+	if fx.loss {
+		p.pr.stats.alarms.Inc()
+		p.pr.log.Error("the broker lost records that it had acknowledged", "topic", p.topic.name, "partition", p.index)
+	}
+	if fx.audit != nil {
+		p.pr.auditor.enqueue(fx.audit)
 	}
 	if fx.fenced {
 		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
@@ -217,7 +228,7 @@ func (p *partition) recreated() {
 	p.mu.Lock()
 	var fx effects
 	p.pending.newLog = true
-	p.leaderEpoch = -1 // leader epochs begin anew (K36)
+	p.leaderEpoch, p.acked = -1, noneAcked // leader epochs begin anew (K36)
 	p.win.Regate()
 	p.settleDown(&fx, time.Now())
 	p.mu.Unlock()
@@ -241,6 +252,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 			p.headRefused(&fx)
 		}
 		p.blame(err)
+		p.doubtful(r)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue, fx.refresh = p.target, true
 	}
@@ -323,7 +335,7 @@ func (p *partition) abort() {
 		b.lastErr = because(ErrClosed, b.lastErr)
 	}
 	p.resolve(p.win.Abort(), &fx)
-	p.link = nil
+	p.link, p.inquiry = nil, inquiry{}
 	p.publish()
 	p.mu.Unlock()
 	p.do(fx)

@@ -43,6 +43,7 @@ type Producer struct {
 	budget   budget
 	delivery deliverer
 	control  control
+	auditor  auditor
 	stats    counters
 	identity atomic.Pointer[identity]
 	modern   atomic.Bool  // a broker has answered in a form that can name a window
@@ -104,6 +105,8 @@ func (pr *Producer) start() {
 	pr.control = newControl(pr, ctx)
 	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
+	pr.auditor = auditor{pr: pr, woken: make(chan struct{}, 1)}
+	pr.loops.Go(func() { pr.auditor.run(ctx) })
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }
 

@@ -27,12 +27,15 @@ func (l *link) receive() {
 			l.die(&conn.Error{Addr: l.conn.Addr(), Op: "produce", Err: err})
 			return
 		}
-		resp = kmsg.ProduceResponse{Version: r.version}
-		if err := conn.Decode(&resp, buf); err != nil {
+		if len(r.asks) > 0 {
+			err = l.hear(r, buf, now)
+		} else {
+			err = l.settle(r, &resp, buf, now)
+		}
+		if err != nil {
 			l.unreadable(r, err)
 			return
 		}
-		l.settle(r, &resp, now)
 		l.inFlight.Sub(r.bytes)
 		l.answers.Inc()
 		r.recycle()
@@ -49,10 +52,15 @@ func (l *link) unreadable(r *request, err error) {
 	l.die(err)
 }
 
-// settle hands the answers to the partitions. What the response leaves out has
+// settle decodes a response into resp, whose memory serves again, and hands the
+// answers to the partitions. What the response leaves out has
 // no answer; what it says twice counts once; what was not asked does not
 // count (K31).
-func (l *link) settle(r *request, resp *kmsg.ProduceResponse, now time.Time) {
+func (l *link) settle(r *request, resp *kmsg.ProduceResponse, body []byte, now time.Time) error {
+	*resp = kmsg.ProduceResponse{Version: r.version}
+	if err := conn.Decode(resp, body); err != nil {
+		return err
+	}
 	if d := time.Duration(resp.ThrottleMillis) * time.Millisecond; d > 0 {
 		l.broker.pr.stats.brokerThrottled.Add(int64(d))
 		l.mute(min(d, l.broker.pr.cfg.DeliveryTimeout), now)
@@ -79,6 +87,7 @@ func (l *link) settle(r *request, resp *kmsg.ProduceResponse, now time.Time) {
 			at.p.settle(*at, answer{missing: true, baseOffset: -1, err: errNotAnswered}, now)
 		}
 	}
+	return nil
 }
 
 // find looks for the attempt that an entry of the response answers, from where

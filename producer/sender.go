@@ -54,7 +54,11 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 		b.collect(now)
 		ok, until := l.mayWrite(now, b.todo.first() != nil)
 		if ok {
-			if r := b.build(l, now); r != nil {
+			r := b.build(l, now)
+			if len(b.asking) > 0 {
+				b.ask(l, now)
+			}
+			if r != nil {
 				unsent = b.send(l, r, now)
 				continue
 			}
@@ -90,6 +94,8 @@ func (b *broker) build(l *link, now time.Time) *request {
 			n.encode.encode(b.pr.codec)
 			p.encoded(n.encode, b)
 			b.todo.push(p)
+		case question:
+			b.asking = append(b.asking, p)
 		case taken:
 			o.add(&n.at, l.version, limit)
 			r.attempts = append(r.attempts, n.at)

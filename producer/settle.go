@@ -42,6 +42,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.retryAt = time.Time{}
 	}
 	p.resolveAt(r, a.appendTime, &fx)
+	p.doubtful(r)
 	if d.Fate == retry.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
@@ -67,6 +68,9 @@ func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
 		p.brokersTime = appendTime >= 0
 	}
 	p.anchor = anchor{acked: now, recorded: now}
+	if p.link != nil {
+		p.acked = acked{p.link.broker.id, p.leaderEpoch}
+	}
 	if !p.brokersTime {
 		p.anchor.recorded = time.UnixMilli(b.MaxTimestamp())
 	}
@@ -187,6 +191,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	}
 	p.pending = pending{}
 	for p.due(now) {
+		p.inquiry = inquiry{}
 		p.giveUpHead(fx, because(ErrDeliveryTimeout, p.lastError()))
 	}
 	if p.link != nil && p.link.broker != p.target {

@@ -14,6 +14,7 @@ type counters struct {
 	duplicates, outOfOrder          atomic.Int64
 	connections, dialFailures       atomic.Int64
 	throttled, throttledTime        atomic.Int64
+	questions                       atomic.Int64
 	brokerThrottled, alarms, panics atomic.Int64
 }
 
@@ -67,6 +68,8 @@ type Stats struct {
 	Duplicates int64 // DUPLICATE_SEQUENCE_NUMBER answers, dropped
 	OutOfOrder int64 // OUT_OF_ORDER_SEQUENCE_NUMBER answers, resent in order
 
+	Questions int64 // put to brokers about what they know of us (DescribeProducers)
+
 	Connections  int64 // opened for records
 	DialFailures int64
 
@@ -114,6 +117,7 @@ func (pr *Producer) Stats() Stats {
 		BufferedBytes: pr.budget.used.Load(), Blocked: int(pr.budget.waiting.Load()),
 		Requests: c.requests.Load(), Resends: c.resends.Load(),
 		Duplicates: c.duplicates.Load(), OutOfOrder: c.outOfOrder.Load(),
+		Questions:   c.questions.Load(),
 		Connections: c.connections.Load(), DialFailures: c.dialFailures.Load(),
 		Throttled: c.throttled.Load(), ThrottledTime: time.Duration(c.throttledTime.Load()),
 		BrokerThrottled: time.Duration(c.brokerThrottled.Load()),

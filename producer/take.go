@@ -31,6 +31,7 @@ const (
 	nothing       nextKind = iota // until something happens
 	later                         // until a time
 	needsEncoding                 // once the batch is encoded
+	question                      // once the broker has said what it knows
 	tooBig                        // not in this request any more
 	taken                         // an attempt, committed
 )
@@ -58,11 +59,14 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.needsCalm(now) {
 		p.settleDown(fx, now)
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || !p.fresh(now, fx) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
 		return next{}
 	}
 	if now.Before(p.retryAt) {
 		return next{kind: later, when: p.retryAt}
+	}
+	if p.asks(l) {
+		return next{kind: question}
 	}
 	if when := p.sealIfDue(now); !when.IsZero() {
 		return next{kind: later, when: when}
@@ -109,6 +113,9 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		}
 		p.link = l
 		p.win.Bind(l.limits)
+		if q := &p.inquiry; q.on != nil {
+			q.on, q.wanted = nil, true // the answer was lost
+		}
 		// What brokers hung up on twice may be what they die of. It waits, so
 		// that others get through before it does it again (K24).
 		if p.head().hangUps > 1 {
@@ -134,6 +141,11 @@ func (p *partition) bind(l *link, now time.Time) bool {
 	return true
 }
 
+// acked is who gave the last success, as far as we know: metadata is behind.
+type acked struct{ broker, leaderEpoch int32 }
+
+var noneAcked = acked{-1, -1}
+
 // anchor is the last success of a partition: what the broker remembers of the
 // producer dates from then.
 type anchor struct {
@@ -144,9 +156,26 @@ type anchor struct {
 // fresh arms the gate again where the broker may have forgotten the producer:
 // after a pause, and behind records with old timestamps, by which a broker
 // judges the age of its knowledge (KIP-854, protocol rule R7). What is in doubt
-// by then must not be sent again: a broker that forgot it would take it for
-// new. Fresh reports whether sending may go on.
-func (p *partition) fresh(now time.Time, fx *effects) bool {
+// by then must not be sent again, unless the broker just said that it knows us:
+// one that forgot would take it for new. Fresh reports whether sending, or
+// asking, may go on.
+func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
+	if p.remembered(now) || p.inquiry.assured {
+		return true
+	}
+	if !p.win.Regate() {
+		return false
+	}
+	if p.mayAsk(l) {
+		p.inquiry.wanted = true
+		return true
+	}
+	p.stateGone(ErrStateLost, fx)
+	return p.head() != nil
+}
+
+// remembered reports whether the broker surely has not forgotten us yet.
+func (p *partition) remembered(now time.Time) bool {
 	half := p.pr.cfg.ProducerIDExpiration / 2
 	a := p.anchor
 	if a.acked.IsZero() && p.old == 0 {
@@ -157,20 +186,7 @@ func (p *partition) fresh(now time.Time, fx *effects) bool {
 	recorded := p.old > 0 || !a.acked.IsZero() && age(a.recorded, now) > half
 	p.win.Caution(recorded)
 	idle := !a.acked.IsZero() && age(a.acked, now) > half
-	if !idle && !(recorded && p.win.InDoubt()) {
-		return true
-	}
-	if !p.win.Regate() {
-		return false
-	}
-	if p.win.InDoubt() {
-		p.blame(ErrStateLost)
-		p.resolve(p.win.Disown(), fx)
-		return p.head() != nil
-	}
-	p.anchor = anchor{}
-	p.win.StateMayBeGone()
-	return true
+	return !idle && !(recorded && p.win.InDoubt())
 }
 
 // age is how long ago t was, by the wall or by the monotonic clock, whichever

@@ -17,6 +17,8 @@ type topic struct {
 	parts  atomic.Pointer[[]*partition]
 	id     atomic.Pointer[[16]byte] // of the topic as metadata last showed it
 	sticky sticky
+	// closedToUs: a broker would not answer a question about our state there.
+	closedToUs atomic.Bool
 
 	mu      sync.Mutex
 	waiting []early

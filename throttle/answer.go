@@ -80,6 +80,9 @@ func (w *Window) Settle(i uint64, a Answer, offset int64) Resolution {
 	if i < w.una || i >= w.max || !e.out {
 		panic("throttle: answer to a batch that is not outstanding")
 	}
+	if a != Success {
+		w.misled()
+	}
 	e.out = false
 	w.outstanding--
 	var r Resolution
@@ -107,6 +110,7 @@ func (w *Window) Settle(i uint64, a Answer, offset int64) Resolution {
 // Lost says that the connection is gone: every outstanding attempt may be
 // executed, now or later.
 func (w *Window) Lost() Resolution {
+	w.misled()
 	for i := w.una; i < w.nxt; i++ {
 		if e := w.at(i); e.out {
 			e.out, e.doubt = false, true
@@ -116,6 +120,14 @@ func (w *Window) Lost() Resolution {
 	var r Resolution
 	w.afterAnswer(&r)
 	return r
+}
+
+// misled notes that the outstanding attempt is no success. If it began a replay
+// behind una, the next one begins at una.
+func (w *Window) misled() {
+	if w.phase == gate && w.outstanding > 0 && w.nxt > w.una+1 {
+		w.deaf, w.phase = true, drain
+	}
 }
 
 // confirm resolves everything up to batch i. Only this does: the log holds one
@@ -144,7 +156,8 @@ func (w *Window) confirm(i uint64, offset int64, r *Resolution) {
 	if offset >= 0 {
 		w.lastEnd = offset + int64(w.at(i).records)
 	}
-	w.una, w.acked, w.unsettled, w.resumeAt = i+1, true, false, 0
+	w.una, w.acked, w.unsettled = i+1, true, false
+	w.resumeAt, w.deaf = 0, false
 	switch {
 	case w.phase == drain:
 	case w.cautious:
@@ -229,6 +242,9 @@ func (w *Window) canVouch(behind uint64) bool {
 // stall ends a replay that brought nothing; the next one begins at the front.
 func (w *Window) stall(r *Resolution) {
 	w.phase, w.resumeAt = drain, 0
+	if w.resumed {
+		w.deaf = false // una had its turn, and more than una may be needed
+	}
 	r.Stalled = true
 }
 

@@ -62,8 +62,49 @@ var sound = []setting{
 	},
 }
 
+// asked are instances in which the client asks brokers and reads the log, and
+// nothing may be found either.
+var asked = []setting{
+	{
+		name: "memory of one, back and forth", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{cut: 2, elect: 2}, asks: mayAsk, reads: true,
+	},
+	{
+		name: "isr changes", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{cut: 1, elect: 2, shrink: 1}, asks: mayAsk, reads: true,
+	},
+	{
+		name: "kip-758, wrap, deadlines", batches: 3, records: 2, replicas: 2, rules: kip758, anchored: true, base: nearWrap,
+		limits: allLimits(Limits{Sequences: 4}), faults: budget{cut: 2, elect: 1, expire: 1}, asks: mayAsk, reads: true,
+	},
+	{
+		name: "from the first batch on, refusals", batches: 3, records: 1, replicas: 2, rules: stock5,
+		faults: budget{cut: 2, elect: 1, refuse: 1}, asks: mayAsk, reads: true,
+	},
+	{
+		name: "forgotten while calm", batches: 3, records: 1, replicas: 2, rules: stock5,
+		faults: budget{cut: 1, elect: 1, forget: 1}, asks: mayAsk, reads: true,
+	},
+	{
+		name: "always asks", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{cut: 2, elect: 2}, asks: alwaysAsks,
+	},
+	{
+		name: "state lost while in doubt", batches: 3, records: 1, replicas: 2, rules: stock5, anchored: true,
+		faults: budget{cut: 2, forget: 1}, asks: alwaysAsks, reads: true, losesState: true,
+	},
+	{
+		name: "always asks a liar", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{cut: 2, elect: 1}, asks: askedOfALiar,
+	},
+	{
+		name: "a hint waits for the first success", variant: noGateAtFirst, ignoreWire: true, batches: 2, records: 1, replicas: 1,
+		rules: stock5, faults: budget{cut: 1}, asks: askedOfALiar,
+	},
+}
+
 func TestEveryStateOfSmallWorlds(t *testing.T) {
-	for _, set := range sound {
+	for _, set := range append(sound[:len(sound):len(sound)], asked...) {
 		t.Run(set.name, func(t *testing.T) {
 			t.Parallel()
 			if raceEnabled {
@@ -146,6 +187,30 @@ var mustFail = []struct {
 	{"I1", setting{
 		name: "the broker's state taken as committed", variant: hintIsCommitted, batches: 2, records: 1, replicas: 2,
 		rules: stock5, faults: budget{cut: 1},
+	}},
+	{"I1", setting{
+		name: "a hint in an epoch without a success", variant: hintBeforeSuccess, ignoreWire: true, batches: 2, records: 1,
+		replicas: 1, rules: stock5, faults: budget{cut: 1}, asks: askedOfALiar,
+	}},
+	{modelcheck.Stuck, setting{
+		name: "a hint that misled, taken again", variant: hintForEver, batches: 3, records: 1, replicas: 1, rules: stock1,
+		anchored: true, faults: budget{cut: 1}, asks: askedOfALiar,
+	}},
+	{"I15", setting{
+		name: "a zombie that is behind taken for data loss", variant: zombieIsBelieved, batches: 1, records: 1, replicas: 2,
+		rules: stock5, anchored: true, faults: budget{cut: 1, elect: 1, shrink: 1}, asks: mayAsk,
+	}},
+	{"I15", setting{
+		name: "the leader epoch that metadata names taken for that of a success", variant: believesMetadata, batches: 1,
+		records: 1, replicas: 2, rules: stock5, anchored: true, faults: budget{cut: 1, elect: 2, shrink: 1}, asks: mayAsk,
+	}},
+	{"I2", setting{
+		name: "state lost while in doubt, and nobody asks", batches: 1, records: 1, replicas: 1, rules: stock5, anchored: true,
+		faults: budget{cut: 1, forget: 1}, losesState: true,
+	}},
+	{"I1", setting{
+		name: "read above the high watermark", variant: readsPastTheMark, batches: 1, records: 1, replicas: 2, rules: stock5,
+		anchored: true, faults: budget{cut: 1}, reads: true,
 	}},
 	{"alarm: gap", setting{
 		name: "the gate is not armed again when the broker may have forgotten", variant: gateOnce, ignoreWire: true,

@@ -1,17 +1,34 @@
 package throttle
 
 // InDoubt reports whether a batch may be in the log without being known to be.
-func (w *Window) InDoubt() bool { return w.una < w.max && w.at(w.una).doubt }
+// On a resumed Window any may, sent or not.
+func (w *Window) InDoubt() bool {
+	if w.resumed {
+		return w.una < w.end
+	}
+	return w.una < w.max && w.at(w.una).doubt
+}
+
+// DoubtLen is the number of batches that may be in the log, from the oldest on
+// without a gap.
+func (w *Window) DoubtLen() int { return int(w.doubtEnd() - w.una) }
+
+// LogEnd is the offset behind the last success, -1 if it is not known.
+func (w *Window) LogEnd() int64 { return w.lastEnd }
 
 // Expire gives up the oldest batch because its time is over. While an answer
 // is outstanding nothing is decided: the window drains, and the owner calls
 // Expire again. What is in doubt becomes Unknown, all of it, and the partition
 // goes on in the next epoch of the same producer ID: giving up only the head
 // would leave the rest stuck, a new ID would let a straggler land behind it. A
-// batch that is surely absent is NotWritten.
+// batch that is surely absent is NotWritten. A resumed Window gives up
+// everything, see Resume.
 func (w *Window) Expire() Resolution {
 	if w.una == w.end || !w.Regate() {
 		return Resolution{}
+	}
+	if w.resumed {
+		return w.giveUp(w.end)
 	}
 	if w.InDoubt() {
 		return w.disown(w.doubtEnd())
@@ -61,8 +78,12 @@ func (w *Window) Split(left, right int32) {
 // the broker's state cannot be relied on: lost, or of another log. Then nothing
 // holds back a straggler, be it behind a batch that is absent or of an earlier
 // epoch, so everything up to the last batch that has one goes, too. Nothing may
-// be outstanding.
+// be outstanding. A resumed Window gives up everything, see Resume.
 func (w *Window) Disown() Resolution {
+	if w.resumed {
+		w.mustBeDrained("Disown")
+		return w.giveUp(w.end)
+	}
 	from, end := w.una, w.atLargeEnd()
 	for from < end && !w.at(from).atLarge() {
 		from++
@@ -122,6 +143,9 @@ func (w *Window) Abort() Resolution {
 }
 
 func (w *Window) giveUp(doubtEnd uint64) Resolution {
+	if w.resumed {
+		doubtEnd = w.end
+	}
 	r := Resolution{Unknown: Range{w.una, doubtEnd}, Drained: true}
 	r.NotWritten = Range{r.Unknown.To, w.end}
 	w.unsettled = w.unsettled || r.Unknown.Len() > 0
@@ -141,6 +165,7 @@ type State struct {
 	Limits             Limits
 	Phase              string
 	InDoubt            bool
+	Resumed            bool // see Resume
 }
 
 // State returns a copy of the Window's state.
@@ -149,7 +174,7 @@ func (w *Window) State() State {
 		ProducerID: w.producerID, Epoch: w.epoch, Next: w.next,
 		Una: w.una, Nxt: w.nxt, Max: w.max, End: w.end,
 		Outstanding: w.outstanding, Limits: w.limits,
-		Phase: w.phase.String(), InDoubt: w.InDoubt(),
+		Phase: w.phase.String(), InDoubt: w.InDoubt(), Resumed: w.resumed,
 	}
 	if w.una < w.max {
 		s.Sequences = w.next.Distance(w.at(w.una).base)

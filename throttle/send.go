@@ -13,7 +13,7 @@ const (
 	HoldBatches               // the cap on batches is reached
 	HoldDrain                 // waiting for what is outstanding after a fault
 	HoldReplay                // a replay waits for its answers
-	HoldFenced                // another owner, or no epoch left
+	HoldFenced                // another owner, no epoch left, or a resumed Window gave up
 )
 
 func (h Hold) String() string {
@@ -78,11 +78,14 @@ func (w *Window) holdFor(records int32) Hold {
 		return HoldGate
 	case w.phase == sweep && w.nxt == w.sweepEnd, w.phase == vouch && w.outstanding > 0:
 		return HoldReplay
-	case w.nxt == w.max:
+	case w.nxt == w.max && !w.placed():
 		return w.room(records)
 	}
-	return Ready // a resend: what is in doubt must be settled, whatever the limits
+	return Ready // in a replay: what is in doubt must be settled, whatever the limits
 }
+
+// placed says that Hear lets the replay begin behind una.
+func (w *Window) placed() bool { return w.phase == gate && w.nxt > w.una }
 
 // room says whether a batch of so many records may be written for the first
 // time. Distances
@@ -106,15 +109,23 @@ func (w *Window) room(records int32) Hold {
 // Commit says that what Peek returned is being written. From here on its
 // sequence is fixed.
 func (w *Window) Commit() {
-	e := w.at(w.nxt)
 	if w.nxt == w.max {
-		e.base = w.next
-		w.next = w.next.Add(e.records)
-		w.max++
+		w.number(w.max + 1)
 	}
+	e := w.at(w.nxt)
 	e.out, e.refused = true, false
 	w.outstanding++
 	w.nxt++
+}
+
+// number gives the batches before end their sequences. On a resumed Window they
+// are in doubt from the start.
+func (w *Window) number(end uint64) {
+	for ; w.max < end; w.max++ {
+		e := w.at(w.max)
+		e.base, e.doubt = w.next, w.resumed
+		w.next = w.next.Add(e.records)
+	}
 }
 
 // Pending reports whether an admitted batch is waiting to be written, again or

@@ -39,7 +39,8 @@ func (wd *world) clientSteps(emit yield) {
 	if !wd.cur.live {
 		for b := range wd.set.replicas {
 			wd.try(emit, fmt.Sprint("client connects to ", b), func(n *world) string {
-				n.cur = conn{broker: b, live: true}
+				n.cur = conn{broker: b, live: true, epoch: n.rep[b].led}
+				n.asked = false
 				n.w.Bind(wd.set.limits[b])
 				v.bound(&n.w)
 				n.watch.connected()
@@ -53,7 +54,8 @@ func (wd *world) clientSteps(emit yield) {
 			return ""
 		})
 	}
-	if wd.cur.live {
+	wd.hearSteps(emit)
+	if wd.cur.live && !wd.mustAsk() {
 		probe := wd.clone()
 		if s, h := v.peek(&probe.w); h == Ready {
 			wd.try(emit, fmt.Sprint("client writes ", s.Batch), func(n *world) string {
@@ -78,6 +80,7 @@ func (wd *world) clientSteps(emit yield) {
 func (n *world) write(s Send) string {
 	broken := n.watch.write(n, s, n.w.una, n.w.outstanding)
 	n.w.Commit()
+	n.asked = false
 	c := &n.cur
 	c.reqs[c.nreq] = rec{pid: int8(s.ProducerID), epoch: int8(s.Epoch), base: int32(s.Base), id: uint8(s.Batch)}
 	c.nreq++
@@ -171,6 +174,9 @@ func (n *world) receive() string {
 		return "fenced by itself"
 	}
 	n.watch.answered(a.id, a.answer, n.w.una, n.w.outstanding-1)
+	if a.answer == Success {
+		n.noteAcker()
+	}
 	return n.take(n.set.variant.settle(&n.w, uint64(a.id), a.answer, int64(a.offset)))
 }
 
@@ -209,7 +215,7 @@ func (wd *world) clusterSteps(emit yield) {
 			return ""
 		})
 	}
-	if wd.left.forget > 0 && wd.calm() {
+	if wd.left.forget > 0 && (wd.calm() || wd.set.losesState && wd.mayForget()) {
 		wd.try(emit, "everyone forgets the producer", (*world).forget)
 	}
 }
@@ -230,7 +236,7 @@ func (n *world) forget() string {
 	for b := range n.set.replicas {
 		n.rep[b].forgot = n.rep[b].n
 	}
-	if !n.set.variant.deafToForgetting {
+	if !n.set.variant.deafToForgetting && !n.set.losesState {
 		n.w.StateMayBeGone()
 		n.watch.healthy = false
 	}

@@ -9,6 +9,9 @@ type variant struct {
 	onHold           func(w *Window, s Send) Hold
 	onSettle         func(w *Window, i uint64, a Answer, offset int64) Resolution
 	onExpire         func(w *Window) Resolution
+	onHear           func(w *Window, r Report) Finding
+	readsAll         bool // also what is not replicated
+	believes         bool // the leader epoch of a success is what metadata said
 	trustsHint       bool
 	deafToForgetting bool
 }
@@ -48,6 +51,13 @@ func (v *variant) expire(w *Window) Resolution {
 		return v.onExpire(w)
 	}
 	return w.Expire()
+}
+
+func (v *variant) hear(w *Window, r Report) Finding {
+	if v.onHear != nil {
+		return v.onHear(w, r)
+	}
+	return w.Hear(r)
 }
 
 var (
@@ -139,6 +149,34 @@ var (
 		}
 		return r
 	}}
+
+	// Without the gate a hint alone must not move the replay in an epoch that
+	// no broker is known to have heard of.
+	noGateAtFirst = variant{onBound: func(w *Window) {
+		if w.max == 0 {
+			w.phase = open
+		}
+	}}
+	hintBeforeSuccess = variant{onBound: noGateAtFirst.onBound, onHear: func(w *Window, r Report) Finding {
+		acked := w.acked
+		w.acked = true
+		f := w.Hear(r)
+		w.acked = acked
+		return f
+	}}
+
+	hintForEver = variant{onHear: func(w *Window, r Report) Finding {
+		w.deaf = false
+		return w.Hear(r)
+	}}
+
+	zombieIsBelieved = variant{onHear: func(w *Window, r Report) Finding {
+		r.Current = true
+		return w.Hear(r)
+	}}
+
+	believesMetadata = variant{believes: true}
+	readsPastTheMark = variant{readsAll: true}
 
 	hintIsCommitted = variant{trustsHint: true}
 	gateOnce        = variant{deafToForgetting: true}

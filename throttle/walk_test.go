@@ -74,7 +74,7 @@ func TestWalks(t *testing.T) {
 		w.count(seen)
 	}
 	t.Logf("walks up to %d, %d steps: %v", number, steps, seen)
-	for _, must := range []string{"open", "drain", "sweep", "vouch", "written", "not written", "unknown", "split", "new id", "new log"} {
+	for _, must := range []string{"open", "drain", "sweep", "vouch", "written", "not written", "unknown", "split", "new id", "new log", "client asks", "client reads the log"} {
 		if seen[must] == 0 {
 			t.Errorf("no walk saw: %s", must)
 		}
@@ -91,6 +91,9 @@ func TestWalksFindFaults(t *testing.T) {
 		"out of order taken as not written": outOfOrderIsAbsent,
 		"duplicate taken as committed":      duplicateIsCommitted,
 		"a new batch in a replay":           newInReplay,
+		"reading past the high watermark":   readsPastTheMark,
+		"a zombie taken for data loss":      zombieIsBelieved,
+		"a hint that misled, taken again":   hintForEver,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +254,8 @@ func (w *walk) draw() {
 			reload: some(2), shrink: some(1), forget: some(1),
 		},
 		anchored: w.chance(70),
+		asks:     []asking{neverAsks, mayAsk, alwaysAsks, askedOfALiar}[w.rng.IntN(4)],
+		reads:    w.chance(30),
 	}
 	if w.set.replicas > 2 {
 		w.set.faults.shrink = 0 // whoever joins the ISR of a world, all do
@@ -382,7 +387,7 @@ func (w *walk) count(seen map[string]int) {
 		seen[[...]string{"unresolved", "written", "not written", "unknown"}[r]]++
 	}
 	for _, l := range w.trace {
-		for _, s := range []string{"new id", "new log"} {
+		for _, s := range []string{"new id", "new log", "client asks", "client reads the log"} {
 			if strings.HasPrefix(l, s) {
 				seen[s]++
 			}
@@ -617,7 +622,7 @@ func (s *sea) weatherSteps(emit func(string, sea, string)) {
 func (n *sea) recreate() string {
 	n.left.newLog--
 	for b := range n.rep {
-		n.rep[b] = replica{leads: int8(b) == n.leader, synced: int8(b) != n.leader}
+		n.rep[b] = replica{leads: int8(b) == n.leader, synced: int8(b) != n.leader, led: n.rep[b].led}
 	}
 	n.hw = 0
 	if n.opt.byTopicID {

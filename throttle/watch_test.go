@@ -9,6 +9,7 @@ type watch struct {
 	failed  bool             // a failure, and not everything answered since
 	refused bool             // the oldest unresolved batch was refused in this replay
 	number  [maxBatches]numbered
+	hinted  uint8 // a broker named this batch for the replay to begin at, 0: none
 }
 
 // numbered is what a batch was first written as.
@@ -28,6 +29,7 @@ func (k *watch) key(dst []byte) []byte {
 		n := k.number[i]
 		dst = append(dst, v, uint8(n.pid), uint8(n.epoch), uint8(n.base), uint8(n.base>>24))
 	}
+	dst = append(dst, k.hinted)
 	return dst
 }
 
@@ -49,11 +51,14 @@ func (k *watch) write(wd *world, s Send, una uint64, outstanding int32) (broken 
 		broken = "I12: pipelined before the first success"
 	case !k.healthy && !k.doubt[s.Batch] && !alone:
 		broken = "I12: a batch that is not in doubt in a replay"
+	case !k.healthy && !first && s.Batch != una && !k.refused && (uint8(s.Batch) != k.hinted || !k.doubt[s.Batch]):
+		broken = "I12: a replay that does not begin at the oldest, and nobody named another"
 	case first && s.Batch != una && !wd.fits(s, una):
 		broken = "I12: beyond the window of sequences"
 	}
 	k.sent[s.Batch], k.number[s.Batch] = true, n
 	k.failed = k.failed && !alone
+	k.hinted = 0
 	return broken
 }
 
@@ -68,13 +73,24 @@ func (wd *world) fits(s Send, una uint64) bool {
 	return last.Distance(Sequence(from.base)) < l.Sequences
 }
 
-func (k *watch) connected() { k.healthy, k.failed, k.refused = false, false, false }
+func (k *watch) connected() {
+	k.healthy, k.failed, k.refused = false, false, false
+	k.hinted = 0
+}
 
 func (k *watch) lost(sent []rec) {
 	for _, m := range sent {
 		k.doubt[m.id] = true
 	}
 	k.connected()
+}
+
+// seen notes that everything up to a batch was read in the log.
+func (k *watch) seen(id uint8) {
+	k.connected()
+	for i := range k.doubt[:id+1] {
+		k.doubt[i] = false
+	}
 }
 
 // absent notes that a batch is surely not in the log and will not be sent again

@@ -37,6 +37,7 @@ type Window struct {
 	next       Sequence // of the first record of batch max
 	acked      bool     // this epoch has had a success: the broker knows it
 	unsettled  bool     // something became Unknown since the last success
+	resumed    bool     // a former process may have written, or write, any batch
 
 	bound    bool // there is a connection to write to
 	fenced   bool
@@ -48,6 +49,7 @@ type Window struct {
 	sweepEnd    uint64
 	resumeAt    uint64 // a replay that was cut short goes on here
 	lastRefusal Answer // of the newest batch passed over in this replay
+	deaf        bool   // a hint misled, and there was no success since: see Hear
 
 	lastEnd int64 // offset behind the last success, -1: not known
 
@@ -75,8 +77,9 @@ func (e *entry) atLarge() bool { return e.doubt || e.stray }
 type phase uint8
 
 const (
-	// gate: una alone, until the first success. Two batches in flight to a
-	// broker that does not know the producer can swap places (KAFKA-15591).
+	// gate: una alone, or the batch that Hear named, until the first success.
+	// Two batches in flight to a broker that does not know the producer can
+	// swap places (KAFKA-15591).
 	gate phase = iota
 	// open: pipelined, as far as the limits allow.
 	open
@@ -134,8 +137,8 @@ func (w *Window) SetProducer(id int64, epoch int16) bool {
 }
 
 // Calm reports whether another producer ID may be taken once nothing is
-// outstanding.
-func (w *Window) Calm() bool { return !w.unsettled && !w.InDoubt() }
+// outstanding. A resumed Window never takes one.
+func (w *Window) Calm() bool { return !w.unsettled && !w.resumed && !w.InDoubt() }
 
 // Outstanding is the number of attempts without an answer.
 func (w *Window) Outstanding() int { return int(w.outstanding) }
@@ -172,10 +175,10 @@ func (w *Window) Caution(on bool) {
 
 // StateMayBeGone is for a broker that may have forgotten the producer
 // (producer.id.expiration.ms, KIP-854). With nothing in doubt the partition
-// goes on in a new epoch, which every broker accepts, known or not; otherwise
-// only the gate is armed again.
+// goes on in a new epoch, which every broker accepts, known or not; otherwise,
+// and on a resumed Window, only the gate is armed again.
 func (w *Window) StateMayBeGone() {
-	if w.producerID >= 0 && w.outstanding == 0 && w.acked && !w.InDoubt() {
+	if w.producerID >= 0 && w.outstanding == 0 && w.acked && !w.resumed && !w.InDoubt() {
 		w.bump()
 		return
 	}
@@ -199,7 +202,7 @@ func (w *Window) begin(epoch int16) {
 		*e = entry{records: e.records, stray: e.stray || e.doubt}
 	}
 	w.epoch, w.next, w.acked = epoch, 0, false
-	w.max, w.resumeAt = w.una, 0
+	w.max, w.resumeAt, w.deaf = w.una, 0, false
 	w.rewind()
 }
 
@@ -207,8 +210,10 @@ func (w *Window) begin(epoch int16) {
 // lands before it, or is fenced. Nothing may be in doubt.
 func (w *Window) bump() {
 	w.mustBeDrained("bump")
-	if w.epoch == math.MaxInt16 {
-		w.fenced = true // no epoch is left, and no calm moment came for a new ID
+	// No epoch is left, and no calm moment came for a new ID; or a former
+	// process may still write what would be sent in the next epoch.
+	if w.epoch == math.MaxInt16 || w.resumed {
+		w.fenced = true
 		w.begin(w.epoch)
 		return
 	}

@@ -27,6 +27,7 @@ type replica struct {
 	reload uint8 // at this length the memory shrank to one batch
 	leads  bool  // it believes so: a zombie does, too
 	synced bool  // a follower that has truncated to the present leader's log
+	led    int8  // the latest leader epoch in which it was elected, -1: never
 }
 
 type conn struct {
@@ -37,6 +38,7 @@ type conn struct {
 	waiting uint8 // the head was appended; it waits for this many records to be replicated
 	resp    [maxBatches]response
 	nresp   uint8
+	epoch   int8 // the leader epoch that the client saw when it connected
 }
 
 type response struct {
@@ -70,6 +72,10 @@ type world struct {
 	left   budget
 	result [maxBatches]uint8
 	watch  watch
+
+	epoch int8 // leader epoch
+	acker int8 // the leader epoch of the last success
+	asked bool // the broker was asked, and nothing written since
 }
 
 // setting is one instance of the world.
@@ -82,6 +88,9 @@ type setting struct {
 	limits     [3]Limits // by broker
 	faults     budget
 	anchored   bool // a batch before is written and acknowledged
+	asks       asking
+	reads      bool // the log is read
+	losesState bool // the broker forgets the producer although something is in doubt
 	base       int32
 	variant    variant
 	ignoreWire bool // look at the log only
@@ -93,7 +102,7 @@ func (set *setting) start() world {
 	wd.w.SetProducer(0, 0)
 	wd.rep[0].leads = true
 	for i := int8(1); i < set.replicas; i++ {
-		wd.rep[i].synced = true
+		wd.rep[i].synced, wd.rep[i].led = true, -1
 	}
 	if set.anchored {
 		for i := range set.replicas {
@@ -216,7 +225,8 @@ func (wd *world) elect(b int8) {
 		wd.rep[i].synced = false
 	}
 	wd.leader = b
-	wd.rep[b].leads = true
+	wd.epoch++
+	wd.rep[b].leads, wd.rep[b].led = true, wd.epoch
 }
 
 // learn makes b a follower of the present leader: it truncates to what both
@@ -308,5 +318,12 @@ func (wd *world) key(dst []byte) []byte {
 	put(uint8(b.cut), uint8(b.refuse), uint8(b.refuseForGood), uint8(b.errorAfter), uint8(b.elect),
 		uint8(b.reload), uint8(b.shrink), uint8(b.expire), uint8(b.forget))
 	put(wd.result[:]...)
+	put(bit(w.deaf))
+	if wd.set.asks != neverAsks {
+		put(uint8(wd.epoch), uint8(wd.acker), bit(wd.asked), uint8(wd.cur.epoch))
+		for b := range wd.set.replicas {
+			put(uint8(wd.rep[b].led))
+		}
+	}
 	return wd.watch.key(dst)
 }

@@ -44,8 +44,10 @@ func responseLimit(key int16) int {
 	switch key {
 	case apiVersionsKey:
 		return 256 << 10
-	case metadataKey:
+	case metadataKey, fetchKey: // of a log one batch comes whole, however few bytes were asked for
 		return 32 << 20
+	case describeProdKey: // some 40 bytes for each producer that wrote of late
+		return 16 << 20
 	}
 	return 1 << 20
 }

@@ -66,6 +66,15 @@ func stage(err error, op string) string {
 	return op
 }
 
+// AppendRequest appends a request of the highest version that both sides know,
+// for Write; what is asked for must be offered, see Version. The writer
+// goroutine calls it.
+func (c *Conn) AppendRequest(buf []byte, req kmsg.Request, correlationID int32) []byte {
+	version, _ := c.Version(req.Key(), req.MaxVersion())
+	req.SetVersion(version)
+	return c.formatter.AppendRequest(buf, req, correlationID)
+}
+
 // exchange sends a request and decodes its response.
 func (c *Conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	body, err := c.ask(req)

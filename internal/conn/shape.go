@@ -32,6 +32,8 @@ const (
 	initProducerIDKey   = 22
 	saslHandshakeKey    = 17
 	saslAuthenticateKey = 36
+	fetchKey            = 1
+	describeProdKey     = 61
 )
 
 var (
@@ -87,6 +89,20 @@ var shapes = map[int16]shape{
 			2: {{kind: array, elem: shape{{kind: text}, {size: 2 + 2}, noTags}}},
 			3: {{size: 1}},
 		}},
+	},
+	describeProdKey: {
+		{size: 4},
+		{kind: array, elem: shape{
+			{kind: text},
+			{kind: array, elem: shape{
+				{size: 4 + 2},
+				{kind: text},
+				{kind: array, elem: shape{{size: 8 + 4 + 4 + 8 + 4 + 8}, noTags}},
+				noTags,
+			}},
+			noTags,
+		}},
+		noTags,
 	},
 	initProducerIDKey:   {{size: 4 + 2 + 8 + 2}, noTags},
 	saslAuthenticateKey: {{size: 2}, {kind: text}, {kind: text}, {size: 8}, noTags},
