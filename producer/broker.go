@@ -19,6 +19,7 @@ import (
 type broker struct {
 	pr     *Producer
 	id     int32
+	share  *share // of the budget, for all connections to the broker
 	addr   atomic.String
 	err    atomic.Error         // of the latest attempt to connect
 	window atomic.Int32         // sequences, as the latest connection was told; 0: stock
@@ -37,8 +38,8 @@ type broker struct {
 	out    output
 }
 
-func newBroker(pr *Producer, id int32) *broker {
-	b := &broker{pr: pr, id: id, woken: make(chan struct{}, 1), out: newOutput(pr), timer: time.NewTimer(0)}
+func newBroker(pr *Producer, id int32, share *share) *broker {
+	b := &broker{pr: pr, id: id, share: share, woken: make(chan struct{}, 1), out: newOutput(pr), timer: time.NewTimer(0)}
 	b.timer.Stop()
 	return b
 }

@@ -28,13 +28,26 @@ func (c *crowds) on(waiting bool) {
 	}
 }
 
-func newBudget(limit int64) (*budget, *crowds) {
+// lone is a budget with one share.
+type lone struct {
+	budget
+	s share
+}
+
+func (l *lone) take(ctx context.Context, n int64, maxWait time.Duration) error {
+	_, err := l.budget.take(ctx, &l.s, n, 0, maxWait)
+	return err
+}
+
+func (l *lone) give(n int64) { l.budget.give(&l.s, n) }
+
+func newBudget(limit int64) (*lone, *crowds) {
 	c := new(crowds)
-	return &budget{limit: limit, onCrowd: c.on}, c
+	return &lone{budget: budget{limit: limit, onCrowd: c.on}}, c
 }
 
 // taker asks for n bytes and says what came of it.
-func taker(ctx context.Context, b *budget, n int64, maxWait time.Duration) chan error {
+func taker(ctx context.Context, b *lone, n int64, maxWait time.Duration) chan error {
 	done := make(chan error, 1)
 	go func() { done <- b.take(ctx, n, maxWait) }()
 	synctest.Wait()
@@ -221,5 +234,59 @@ func TestBudgetStorm(t *testing.T) {
 	running.Wait()
 	if b.used.Load() != 0 || len(b.waiters) != 0 || crowd.now != 0 {
 		t.Errorf("used %d, %d waiters, %+v", b.used.Load(), len(b.waiters), crowd)
+	}
+}
+
+// One broker that answers nothing takes 4/5 of the memory; the next ones get
+// theirs, and those who wait for it hold up nobody (K43).
+func TestBudgetLeavesRoomForOtherBrokers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newBudget(1000)
+		dead, alive := b.newShare(), b.newShare()
+		used := 0
+		for {
+			if _, err := b.budget.take(t.Context(), dead, 10, 0, 0); err != nil {
+				break
+			}
+			used += 10
+		}
+		if used != 800 {
+			t.Errorf("a broker alone got %d of 1000, want 800", used)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan error, 1)
+		go func() {
+			_, err := b.budget.take(ctx, dead, 10, 0, -1)
+			waits <- err
+		}()
+		synctest.Wait()
+		for range 10 {
+			if _, err := b.budget.take(t.Context(), alive, 10, 0, 0); err != nil {
+				t.Fatalf("behind a caller of the dead broker: %v", err)
+			}
+			if isOut(waits) {
+				t.Fatal("the dead broker got more")
+			}
+			b.budget.give(alive, 10)
+		}
+		b.move(dead, alive, 400) // its partitions got another leader
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		cancel()
+	})
+}
+
+// What is wanted beyond the need comes only while there is plenty.
+func TestBudgetGivesMoreOnlyFromPlenty(t *testing.T) {
+	b, _ := newBudget(100)
+	for _, want := range []int64{50, 50} {
+		if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != want || err != nil {
+			t.Errorf("got %d, %v, want %d", got, err, want)
+		}
+	}
+	b.give(20)
+	if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != 5 || err != nil {
+		t.Errorf("got %d, %v, want 5", got, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 // set back cannot stretch. A time.Time has it as long as nothing strips it; so
 // what strips it, or makes times without it, is listed here with its reason.
 var wallClock = map[string]string{
+	"topic.go arrive UnixMilli":      "timestamps of records",
 	"produce.go produce UnixMilli":   "timestamps of records",
 	"delivery.go result UnixMilli":   "timestamps of records",
 	"take.go age Round":              "a suspended host stops the monotonic clock (R7)",

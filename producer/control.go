@@ -35,6 +35,7 @@ type control struct {
 	// Of the loop alone:
 	snap    *cluster.Snapshot
 	brokers map[route]*broker
+	shares  map[int32]*share
 	conn    *conn.Conn
 	connID  int32  // of the broker at the other end, -1 if not known
 	last    string // address of the latest connection
@@ -53,7 +54,7 @@ type identity struct {
 func newControl(pr *Producer, ctx context.Context) control {
 	return control{
 		pr: pr, ctx: ctx, woken: make(chan struct{}, 1), stale: true, needsID: true,
-		snap: new(cluster.Snapshot), brokers: map[route]*broker{}, connID: -1,
+		snap: new(cluster.Snapshot), brokers: map[route]*broker{}, shares: map[int32]*share{}, connID: -1,
 		backoff: retry.NewBackoff(pr.cfg.RetryBackoff, pr.cfg.RetryBackoffMax),
 	}
 }
@@ -385,7 +386,10 @@ func (c *control) broker(r route) *broker {
 	}
 	b := c.brokers[r]
 	if b == nil {
-		b = newBroker(c.pr, r.id)
+		if c.shares[r.id] == nil {
+			c.shares[r.id] = c.pr.budget.newShare()
+		}
+		b = newBroker(c.pr, r.id, c.shares[r.id])
 		c.brokers[r] = b
 		senders := append(slices.Clone(*c.pr.senders.Load()), b)
 		c.pr.senders.Store(&senders)

@@ -46,6 +46,10 @@ type partition struct {
 	pending     pending
 	heldFrom    time.Time // since when the window is what holds batches back
 
+	share  *share // of the budget: that of the broker it was last led by
+	held   int64  // bytes of the budget
+	credit int64  // of these, not used by a record
+
 	accepted   uint64 // records
 	resolved   []resolved
 	delivering bool // it stands in the delivery queue
@@ -72,7 +76,8 @@ type resolved struct {
 type effects struct {
 	enqueue *broker // has something to look at
 	deliver bool    // records were resolved
-	free    int64   // bytes of the budget
+	share   *share  // of these bytes:
+	free    int64   // not needed any more
 	refresh bool    // metadata is needed
 	renew   bool    // a new producer ID is needed
 	kill    *link   // has outstayed a deadline
@@ -84,14 +89,14 @@ type effects struct {
 
 func newPartition(t *topic, index int32) *partition {
 	return &partition{
-		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked,
+		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled,
 		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
 }
 
 // do carries out what was collected under the lock.
 func (p *partition) do(fx effects) {
-	p.pr.budget.give(fx.free)
+	p.pr.budget.give(fx.share, fx.free)
 	if fx.deliver {
 		p.pr.delivery.enqueue(p)
 	}
@@ -124,35 +129,99 @@ func (p *partition) do(fx effects) {
 	}
 }
 
-// append encodes the record into the open batch. The first record of a batch,
-// and one that fills it, wake the sender.
-func (p *partition) append(r *batcher.Record, e entry) error {
+// admit gives the record its place as soon as there is room for it in the
+// budget.
+func (p *partition) admit(r *batcher.Record, a *admission) error {
+	size := int64(a.size)
+	var got int64
+	var from *share
+	for {
+		a.arrive(r)
+		p.mu.Lock()
+		p.gain(from, got)
+		if err := p.refuses(); err != nil {
+			share, free := p.share, p.spare()
+			p.mu.Unlock()
+			p.pr.budget.give(share, free)
+			return err
+		}
+		if p.credit >= size {
+			p.credit -= size
+			p.append(r, a) // unlocks
+			return nil
+		}
+		from = p.share
+		wanted := min(int64(min(p.usual, p.pr.cfg.BatchBytes)), p.pr.cfg.BufferBytes/creditPart)
+		p.mu.Unlock()
+		var err error
+		if got, err = p.pr.budget.take(a.ctx, from, size, wanted, a.maxWait); err != nil {
+			return err
+		}
+	}
+}
+
+// creditPart bounds what a partition takes from the budget at once, to use it
+// for the records to come: all partitions do.
+const creditPart = 64
+
+// gain adds bytes of the budget that were taken by a share. Meanwhile the
+// partition may have got another leader.
+func (p *partition) gain(from *share, n int64) {
+	p.held += n
+	p.credit += n
+	if n > 0 && from != p.share {
+		p.pr.budget.move(from, p.share, n)
+	}
+}
+
+// spare is what no record uses and, as no batch is left, none soon will.
+func (p *partition) spare() int64 {
+	if len(p.sealed) > 0 || p.open != nil {
+		return 0
+	}
+	n := p.credit
+	p.held -= n
+	p.credit = 0
+	return n
+}
+
+// settleIn gives a record its place that waited for the partition to be known,
+// and has its bytes of the budget.
+func (p *partition) settleIn(r *batcher.Record, a *admission) error {
 	p.mu.Lock()
 	if err := p.refuses(); err != nil {
 		p.mu.Unlock()
 		return err
 	}
+	p.pr.budget.move(&p.pr.unled, p.share, int64(a.size))
+	p.held += int64(a.size)
+	p.append(r, a)
+	return nil
+}
+
+// append encodes the record into the open batch, and unlocks. The first record
+// of a batch, and one that fills it, wake the sender.
+func (p *partition) append(r *batcher.Record, a *admission) {
 	limit := p.pr.cfg.BatchBytes
-	wake := e.urgent
+	wake := a.urgent
 	if p.open != nil && (!p.open.Fits(r, limit) || p.open.Records() >= p.mostRecords()) {
 		p.seal()
 		wake = true
 	}
 	if p.open == nil {
-		p.open = newBatch(min(limit, max(firstBuffer, p.usual)), e.came)
+		p.open = newBatch(min(limit, max(firstBuffer, p.usual)), a.came)
 		wake = true
 	}
 	b := p.open
-	b.Append(r, e.d)
-	b.cost += e.cost
-	b.urgent = b.urgent || e.urgent
+	b.Append(r, a.d)
+	b.cost += int64(a.size)
+	b.urgent = b.urgent || a.urgent
 	p.accepted++
 	target := p.target
 	p.mu.Unlock()
 	if wake && target != nil {
 		target.enqueue(p)
 	}
-	return nil
 }
 
 // firstBuffer is the room the first batch of a partition begins with; later
@@ -208,6 +277,10 @@ func (p *partition) noteAge(b *batch) {
 func (p *partition) retarget(to *broker, epoch int32) {
 	p.mu.Lock()
 	var fx effects
+	if to != nil && to.share != p.share {
+		p.pr.budget.move(p.share, to.share, p.held)
+		p.share = to.share
+	}
 	if to != p.target || epoch != p.leaderEpoch {
 		newer := epoch > p.leaderEpoch
 		p.target, p.leaderEpoch = to, epoch

@@ -143,23 +143,14 @@ func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result),
 	}
 	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
 	size := batcher.Size(&r)
-	cost := int64(size)
 	limit := wire.BatchLimit(pr.cfg.MaxRequestBytes, pr.cfg.ClientID, t.name)
-	if size > limit || cost > pr.cfg.BufferBytes {
+	if size > limit || int64(size) > pr.cfg.BufferBytes {
 		return -1, fmt.Errorf("%w: %d bytes as a batch, a request takes %d (max.request.size) and the buffer %d (buffer.memory)",
 			ErrRecordTooLarge, size, limit, pr.cfg.BufferBytes)
 	}
-	if err := pr.budget.take(ctx, cost, maxWait); err != nil {
-		return -1, err
-	}
-	now := time.Now() // the only look at the clock for a record
-	if r.Timestamp = now.UnixMilli(); !rec.Timestamp.IsZero() {
+	a := admission{d: delivery{done: done, tag: rec.Tag}, size: size, urgent: urgent, ctx: ctx, maxWait: maxWait}
+	if a.dated = !rec.Timestamp.IsZero(); a.dated {
 		r.Timestamp = rec.Timestamp.UnixMilli()
 	}
-	e := entry{d: delivery{done: done, tag: rec.Tag, timestamp: r.Timestamp}, cost: cost, came: now, urgent: urgent}
-	at, err := t.add(&r, rec.Partition, e)
-	if err != nil {
-		pr.budget.give(cost)
-	}
-	return at, err
+	return t.add(&r, rec.Partition, &a)
 }

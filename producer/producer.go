@@ -41,6 +41,7 @@ type Producer struct {
 	tls      *tls.Config
 	sasl     sasl.Mechanism
 	budget   budget
+	unled    share // of the budget: records whose partition never had a leader
 	delivery deliverer
 	control  control
 	auditor  auditor

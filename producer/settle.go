@@ -305,11 +305,12 @@ func (p *partition) pop(res resolved, fx *effects) {
 	}
 	p.pr.stats.outcome(res.outcome, b.Records())
 	p.pr.delivery.behind.Add(int64(b.Records()))
-	fx.free += b.cost
+	p.held -= b.cost
 	b.release()
 	p.sealed[0] = nil
 	p.sealed = p.sealed[1:]
 	p.base++
+	fx.share, fx.free = p.share, fx.free+b.cost+p.spare()
 	p.resolved = append(p.resolved, res)
 	if !p.delivering {
 		p.delivering, fx.deliver = true, true

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -28,38 +29,67 @@ type topic struct {
 	closed  bool
 }
 
-// entry is what comes with a record besides its bytes.
-type entry struct {
-	d      delivery
-	cost   int64 // bytes of the budget
-	came   time.Time
-	urgent bool // someone waits for it: no linger
+// admission is what comes with a record besides its bytes.
+type admission struct {
+	d       delivery
+	size    int             // of a batch with nothing else: what it takes of the budget
+	came    time.Time       // when there was room for it
+	dated   bool            // it has a timestamp of its own
+	urgent  bool            // someone waits for it: no linger
+	ctx     context.Context // bound the wait for room
+	maxWait time.Duration
 }
 
-// early is a record that came before its partition was known.
+// arrive notes that there is room for the record. It is the only look at the
+// clock for one.
+func (a *admission) arrive(r *batcher.Record) {
+	a.came = time.Now()
+	if !a.dated {
+		r.Timestamp = a.came.UnixMilli()
+	}
+	a.d.timestamp = r.Timestamp
+}
+
+// early is a record that came before its partition was known. It has its bytes
+// of the budget.
 type early struct {
-	entry
+	admission
 	rec    batcher.Record
 	pin    Pin
 	number uint64 // of those that came to wait
 }
 
 // add gives a record its place: in a partition, or in the queue before it.
-func (t *topic) add(r *batcher.Record, pin Pin, e entry) (int32, error) {
+func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		return t.route(parts, r, pin, e)
+		at := t.choose(parts, r, pin, a.size)
+		return at, parts[at].admit(r, a)
 	}
+	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
+		return pin.next - 1, err
+	}
+	a.arrive(r)
+	at, err := t.wait(r, pin, a)
+	if err != nil {
+		t.pr.budget.give(&t.pr.unled, int64(a.size))
+	}
+	return at, err
+}
+
+// wait puts the record into the queue, unless its partition became known.
+func (t *topic) wait(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	t.mu.Lock()
 	if parts := t.known(pin); parts != nil {
 		t.mu.Unlock()
-		return t.route(parts, r, pin, e)
+		at := t.choose(parts, r, pin, a.size)
+		return at, parts[at].settleIn(r, a)
 	}
 	if t.closed {
 		t.mu.Unlock()
 		return pin.next - 1, ErrClosed
 	}
 	first := len(t.waiting) == 0
-	t.waiting = append(t.waiting, early{entry: e, rec: cloneRecord(r), pin: pin, number: t.arrived})
+	t.waiting = append(t.waiting, early{admission: *a, rec: cloneRecord(r), pin: pin, number: t.arrived})
 	t.arrived++
 	if first {
 		t.missed = 0
@@ -80,17 +110,15 @@ func (t *topic) known(pin Pin) []*partition {
 	return nil
 }
 
-// route chooses the partition and appends the record to it.
-func (t *topic) route(parts []*partition, r *batcher.Record, pin Pin, e entry) (int32, error) {
-	at := int(pin.next) - 1
+// choose finds the partition for a record.
+func (t *topic) choose(parts []*partition, r *batcher.Record, pin Pin, size int) int32 {
 	switch {
 	case pin.next > 0:
+		return pin.next - 1
 	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
-		at = keyPartition(r.Key, len(parts))
-	default:
-		at = t.sticky.pick(parts, int(e.cost), t.pr.cfg.BatchBytes)
+		return int32(keyPartition(r.Key, len(parts)))
 	}
-	return int32(at), parts[at].append(r, e)
+	return int32(t.sticky.pick(parts, size, t.pr.cfg.BatchBytes))
 }
 
 func cloneRecord(r *batcher.Record) batcher.Record {
@@ -156,9 +184,9 @@ func divide(list []early, n int) (place, none []early) {
 func (t *topic) admit(parts []*partition, batch []early) {
 	for i := range batch {
 		e := &batch[i]
-		at, err := t.route(parts, &e.rec, e.pin, e.entry)
-		if err != nil {
-			t.pr.budget.give(e.cost)
+		at := t.choose(parts, &e.rec, e.pin, e.size)
+		if err := parts[at].settleIn(&e.rec, &e.admission); err != nil {
+			t.pr.budget.give(&t.pr.unled, int64(e.size))
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})
 		}
 	}
@@ -193,10 +221,10 @@ func (t *topic) fail(before time.Time, err error) {
 	t.mu.Unlock()
 	var cost int64
 	for i := range gone {
-		cost += gone[i].cost
+		cost += int64(gone[i].size)
 		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, err})
 	}
-	t.pr.budget.give(cost)
+	t.pr.budget.give(&t.pr.unled, cost)
 	t.moved(1)
 }
 
