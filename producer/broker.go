@@ -171,7 +171,7 @@ func (b *broker) limits(c *conn.Conn) throttle.Limits {
 	if err != nil {
 		b.pr.log.Warn("broker names an impossible sequence window, taken for a stock broker", "broker", b.id, "err", err)
 	}
-	if id := b.pr.identity.Load(); id != nil && id.broker == b.id && id.window > 0 && (window == 0 || id.window < window) {
+	if id := b.pr.latest.Load(); id != nil && id.broker == b.id && id.window > 0 && (window == 0 || id.window < window) {
 		window = id.window
 	}
 	b.window.Store(window)

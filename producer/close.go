@@ -13,13 +13,24 @@ func (pr *Producer) Flush(ctx context.Context) error {
 	if pr.delivery.inCallback() {
 		return ErrInCallback
 	}
-	return pr.flush(ctx)
+	return pr.flush(ctx, pr.eachLane)
 }
 
-func (pr *Producer) flush(ctx context.Context) error {
+// Flush is Producer.Flush for the records of the lane.
+func (l *Lane) Flush(ctx context.Context) error {
+	if l.pr.delivery.inCallback() {
+		return ErrInCallback
+	}
+	return l.pr.flush(ctx, l.alone)
+}
+
+func (l *Lane) alone(do func(*Lane)) { do(l) }
+
+// flush waits for what is in the lanes.
+func (pr *Producer) flush(ctx context.Context, lanes func(func(*Lane))) error {
 	pr.hurry.Inc()
 	defer pr.hurry.Dec()
-	if err := pr.flushTopics(ctx); err != nil {
+	if err := pr.flushTopics(ctx, lanes); err != nil {
 		return err
 	}
 	type mark struct {
@@ -27,11 +38,13 @@ func (pr *Producer) flush(ctx context.Context) error {
 		n uint64
 	}
 	var marks []mark
-	pr.each(func(p *partition) {
-		if n := p.mark(); p.unsettled(n) {
-			marks = append(marks, mark{p, n})
-			p.nudge()
-		}
+	lanes(func(l *Lane) {
+		l.each(func(p *partition) {
+			if n := p.mark(); p.unsettled(n) {
+				marks = append(marks, mark{p, n})
+				p.nudge()
+			}
+		})
 	})
 	refusals := pr.delivery.mark()
 	return pr.delivery.await(ctx, func() bool {
@@ -44,11 +57,13 @@ func (pr *Producer) flush(ctx context.Context) error {
 
 // flushTopics waits until no record that is there now waits for the partitions
 // of its topic to be known.
-func (pr *Producer) flushTopics(ctx context.Context) error {
+func (pr *Producer) flushTopics(ctx context.Context, lanes func(func(*Lane))) error {
 	marks := map[*topic]uint64{}
-	for _, t := range *pr.topics.Load() {
-		marks[t] = t.mark()
-	}
+	lanes(func(l *Lane) {
+		for _, t := range *l.topics.Load() {
+			marks[t] = t.mark()
+		}
+	})
 	return pr.delivery.await(ctx, func() bool {
 		for t, n := range marks {
 			if t.unsettled(n) {
@@ -71,11 +86,11 @@ func (pr *Producer) Close(ctx context.Context) error {
 	var err error
 	if !pr.closing.Swap(true) {
 		pr.budget.close()
-		if err = pr.flush(ctx); err == nil {
+		if err = pr.flush(ctx, pr.eachLane); err == nil {
 			// A Produce that overlaps with Close may have got its place behind
 			// what the flush waited for (K17).
-			pr.shut()
-			err = pr.flush(ctx)
+			pr.eachLane((*Lane).shut)
+			err = pr.flush(ctx, pr.eachLane)
 		}
 		pr.end()
 	}
@@ -83,14 +98,6 @@ func (pr *Producer) Close(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-// shut makes topics and partitions refuse what a Produce still brings.
-func (pr *Producer) shut() {
-	for _, t := range pr.allTopics() {
-		t.shut()
-	}
-	pr.each((*partition).shut)
 }
 
 // told waits until all callbacks have run, and reports whether they have. Once
@@ -132,19 +139,34 @@ func (pr *Producer) end() {
 	pr.cancel()
 	pr.loops.Wait()
 	pr.ending.Do(func() {
-		for _, t := range pr.allTopics() {
-			t.close()
-		}
+		pr.eachLane((*Lane).end)
 		pr.each((*partition).abort)
 		pr.delivery.stop()
 	})
 }
 
-// allTopics returns the topics once no more can be made.
-func (pr *Producer) allTopics() map[string]*topic {
-	pr.topicsMu.Lock()
-	defer pr.topicsMu.Unlock()
-	return *pr.topics.Load()
+// end fails what waits for its topic to be known.
+func (l *Lane) end() {
+	for _, t := range l.allTopics() {
+		t.close()
+	}
+}
+
+// Close takes no more records in the lane, waits like Flush, and forgets it. If
+// ctx ends first its error is returned; the records stay in the producer and
+// have their outcomes. From a callback it returns ErrInCallback.
+func (l *Lane) Close(ctx context.Context) error {
+	if l.pr.delivery.inCallback() {
+		return ErrInCallback
+	}
+	l.shut()
+	if err := l.pr.flush(ctx, l.alone); err != nil {
+		return err
+	}
+	l.pr.lanesMu.Lock()
+	defer l.pr.lanesMu.Unlock()
+	delete(l.pr.lanes, l)
+	return nil
 }
 
 // deadlines gives up records whose time is over. It looks ten times a second,
@@ -161,9 +183,11 @@ func (pr *Producer) deadlines(ctx context.Context) {
 			if pr.budget.used.Load() == 0 {
 				continue
 			}
-			for _, t := range *pr.topics.Load() {
-				t.fail(now.Add(-pr.cfg.DeliveryTimeout), because(ErrDeliveryTimeout, pr.control.lastError()))
-			}
+			pr.eachLane(func(l *Lane) {
+				for _, t := range *l.topics.Load() {
+					t.fail(now.Add(-pr.cfg.DeliveryTimeout), because(ErrDeliveryTimeout, pr.control.lastError()))
+				}
+			})
 			pr.each(func(p *partition) { p.expire(now) })
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -26,11 +27,11 @@ type control struct {
 	done   atomic.Int64 // rounds that succeeded
 	rounds atomic.Int64 // rounds that ended
 
-	mu      sync.Mutex
-	stale   bool // metadata was asked for
-	urgent  bool // without a pause: there is a topic that was never asked for
-	needsID bool
-	hints   []cluster.LeaderHint
+	mu     sync.Mutex
+	stale  bool // metadata was asked for
+	urgent bool // without a pause: there is a topic that was never asked for
+	needID map[*Lane]struct{}
+	hints  []cluster.LeaderHint
 
 	// Of the loop alone:
 	snap    *cluster.Snapshot
@@ -53,7 +54,7 @@ type identity struct {
 
 func newControl(pr *Producer, ctx context.Context) control {
 	return control{
-		pr: pr, ctx: ctx, woken: make(chan struct{}, 1), stale: true, needsID: true,
+		pr: pr, ctx: ctx, woken: make(chan struct{}, 1), stale: true, needID: map[*Lane]struct{}{pr.main: {}},
 		snap: new(cluster.Snapshot), brokers: map[route]*broker{}, shares: map[int32]*share{}, connID: -1,
 		backoff: retry.NewBackoff(pr.cfg.RetryBackoff, pr.cfg.RetryBackoffMax),
 	}
@@ -76,9 +77,9 @@ func (c *control) learn() {
 }
 
 // renew asks for a new producer ID.
-func (c *control) renew() {
+func (c *control) renew(l *Lane) {
 	c.mu.Lock()
-	c.needsID = true
+	c.needID[l] = struct{}{}
 	c.mu.Unlock()
 	c.wake()
 }
@@ -110,21 +111,26 @@ func (c *control) lastError() error {
 }
 
 // work is what was asked for.
-type work struct{ stale, needsID bool }
+type work struct {
+	stale  bool
+	needID []*Lane
+}
+
+func (w *work) none() bool { return !w.stale && len(w.needID) == 0 }
 
 // take takes over what was asked for, unless it has to wait until a time; what
 // is urgent does not.
 func (c *control) take(notBefore time.Time) (w work, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w = work{c.stale, c.needsID}
-	if w == (work{}) {
-		return w, 0
+	if !c.stale && len(c.needID) == 0 {
+		return work{}, 0
 	}
 	if wait = time.Until(notBefore); wait > 0 && !c.urgent {
 		return work{}, wait
 	}
-	c.stale, c.urgent = false, false // needsID stays until there is one
+	w = work{c.stale, slices.Collect(maps.Keys(c.needID))}
+	c.stale, c.urgent = false, false // lanes stay until they have an ID
 	return w, 0
 }
 
@@ -148,7 +154,7 @@ func (c *control) run(ctx context.Context) {
 			c.follow(h)
 		}
 		w, wait := c.take(notBefore)
-		if w == (work{}) {
+		if w.none() {
 			c.sleep(ctx, wait, age.C)
 			continue
 		}
@@ -188,8 +194,8 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 	if err == nil && (w.stale || c.done.Load() == 0) {
 		gaps, err = c.metadata(ctx)
 	}
-	if err == nil && w.needsID {
-		err = c.initProducerID(ctx)
+	for i := 0; i < len(w.needID) && err == nil; i++ {
+		err = c.initProducerID(ctx, w.needID[i])
 	}
 	if ctx.Err() != nil {
 		return false
@@ -199,15 +205,13 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 	if err != nil {
 		c.pr.log.Warn("cannot learn about the cluster", "err", err)
 		c.hangUp()
-		c.ask(w)
+		c.again(w.stale)
 		c.pr.delivery.signal()
 		return true
 	}
 	c.done.Inc()
 	c.pr.delivery.signal()
-	if gaps {
-		c.ask(work{stale: true})
-	}
+	c.again(gaps)
 	return gaps
 }
 
@@ -274,7 +278,7 @@ func (c *control) do(ctx context.Context, req kmsg.Request) (kmsg.Response, erro
 // metadata asks for the topics in use and acts on the answer. Gaps says that
 // something is still missing: a topic, a leader.
 func (c *control) metadata(ctx context.Context) (gaps bool, err error) {
-	topics := *c.pr.topics.Load()
+	topics := c.topics()
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = c.pr.cfg.AllowAutoCreateTopics
 	req.Topics = []kmsg.MetadataRequestTopic{}
@@ -299,26 +303,33 @@ func (c *control) metadata(ctx context.Context) (gaps bool, err error) {
 	c.snap = snap
 	for _, name := range changes.Recreated {
 		c.pr.log.Warn("a topic was recreated", "topic", name)
-		c.recreate(topics[name])
+		for _, t := range topics[name] {
+			t.each((*partition).recreated)
+		}
 	}
-	for _, t := range topics {
-		gaps = c.apply(t) || gaps
+	for _, lanes := range topics {
+		for _, t := range lanes {
+			gaps = c.apply(t) || gaps
+		}
 	}
 	return gaps, nil
 }
 
-func (c *control) recreate(t *topic) {
-	if parts := t.parts.Load(); parts != nil {
-		for _, p := range *parts {
-			p.recreated()
+// topics are those in use: by their name, for each lane that uses one.
+func (c *control) topics() map[string][]*topic {
+	topics := map[string][]*topic{}
+	c.pr.eachLane(func(l *Lane) {
+		for name, t := range *l.topics.Load() {
+			topics[name] = append(topics[name], t)
 		}
-	}
+	})
+	return topics
 }
 
-// ask puts back what could not be done, or not completely.
-func (c *control) ask(w work) {
+// again asks for metadata that did not come, or not completely.
+func (c *control) again(stale bool) {
 	c.mu.Lock()
-	c.stale, c.needsID = c.stale || w.stale, c.needsID || w.needsID
+	c.stale = c.stale || stale
 	c.mu.Unlock()
 }
 
@@ -329,9 +340,11 @@ func (c *control) follow(h cluster.LeaderHint) {
 		return
 	}
 	c.snap = snap
-	if t := (*c.pr.topics.Load())[h.Topic]; t != nil {
-		c.apply(t)
-	}
+	c.pr.eachLane(func(l *Lane) {
+		if t := (*l.topics.Load())[h.Topic]; t != nil {
+			c.apply(t)
+		}
+	})
 }
 
 // apply tells a topic and its partitions what is known of them now. It reports
@@ -350,16 +363,13 @@ func (c *control) apply(t *topic) (gaps bool) {
 		id := known.ID
 		t.id.Store(&id)
 	}
-	t.grow(len(known.Partitions))
-	for i, p := range *t.parts.Load() {
-		if i >= len(known.Partitions) {
-			break
-		}
-		kp := known.Partitions[i]
-		b := c.broker(route{kp.Leader, i % c.pr.cfg.ConnectionsPerBroker})
-		p.retarget(b, kp.LeaderEpoch)
-		gaps = gaps || b == nil
+	leaders := make([]leader, len(known.Partitions))
+	for i, kp := range known.Partitions {
+		leaders[i] = leader{c.broker(route{kp.Leader, i % c.pr.cfg.ConnectionsPerBroker}), kp.LeaderEpoch}
+		gaps = gaps || leaders[i].broker == nil
 	}
+	t.lead(leaders)
+	t.grow(len(leaders))
 	if !t.idle() {
 		t.unknown(fmt.Errorf("%w: %q has %d partitions", ErrUnknownPartition, t.name, len(known.Partitions)), false)
 	}
@@ -400,9 +410,9 @@ func (c *control) broker(r route) *broker {
 	return b
 }
 
-// initProducerID gets a producer ID. What is not transient fails the records
+// initProducerID gets a lane its producer ID. What is not transient fails the records
 // that wait for it: they can never be sent (K34).
-func (c *control) initProducerID(ctx context.Context) error {
+func (c *control) initProducerID(ctx context.Context, l *Lane) error {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.ProducerID, req.ProducerEpoch = -1, -1
 	kresp, err := c.do(ctx, req)
@@ -414,7 +424,7 @@ func (c *control) initProducerID(ctx context.Context) error {
 		code := retry.Code(resp.ErrorCode)
 		err := fmt.Errorf("producer: no producer id: %w", code)
 		if !retry.Classify(code, -1).Backoff {
-			c.pr.each(func(p *partition) { p.fail(err) })
+			l.each(func(p *partition) { p.fail(err) })
 		}
 		return err
 	}
@@ -423,11 +433,12 @@ func (c *control) initProducerID(ctx context.Context) error {
 		c.pr.log.Warn("broker names an impossible sequence window with the producer id", "err", err)
 	}
 	id := &identity{producerID: resp.ProducerID, epoch: resp.ProducerEpoch, broker: c.connID, window: window}
-	c.pr.identity.Store(id)
+	l.identity.Store(id)
+	c.pr.latest.Store(id)
 	c.mu.Lock()
-	c.needsID = false // also where it was asked for again meanwhile
+	delete(c.needID, l) // also where it was asked for again meanwhile
 	c.mu.Unlock()
 	c.pr.log.Info("got a producer id", "producer_id", id.producerID, "epoch", id.epoch)
-	c.pr.each((*partition).nudge)
+	l.each((*partition).nudge)
 	return nil
 }

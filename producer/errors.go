@@ -34,6 +34,9 @@ var (
 	// ErrDataLoss: the broker lost records that it had acknowledged, as in an
 	// unclean leader election, while others were in doubt.
 	ErrDataLoss = errors.New("the broker lost acknowledged records")
+	// ErrLaneFailed: a lane has stopped, since a record of it is not known to be
+	// written; the error of that one is in the chain.
+	ErrLaneFailed = errors.New("the lane has stopped")
 	// ErrTopicRecreated: the topic was deleted and created again while records
 	// were in doubt.
 	ErrTopicRecreated = errors.New("the topic was recreated")

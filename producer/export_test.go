@@ -12,11 +12,11 @@ func SetCompressor(pr *Producer, c batcher.Compressor) { pr.codec = c }
 // many had been written in one batch. The producer must have an ID, and the
 // partition must never have sent anything.
 func SkipSequences(pr *Producer, topic string, index, n int32) {
-	parts := (*pr.topics.Load())[topic].parts.Load()
-	p := (*parts)[index]
+	t := (*pr.main.topics.Load())[topic]
+	p := t.partition(*t.parts.Load(), index)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ident = pr.identity.Load()
+	p.ident = pr.main.identity.Load()
 	p.win.SetProducer(p.ident.producerID, p.ident.epoch)
 	p.win.Bind(throttle.Limits{})
 	b := p.win.Admit(n)

@@ -85,6 +85,7 @@ type effects struct {
 	fenced  bool
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
+	broken  error  // a record is not written
 }
 
 func newPartition(t *topic, index int32) *partition {
@@ -110,7 +111,7 @@ func (p *partition) do(fx effects) {
 		p.pr.control.refresh()
 	}
 	if fx.renew {
-		p.pr.control.renew()
+		p.pr.control.renew(p.topic.lane)
 	}
 	if fx.alarm != throttle.NoAlarm {
 		p.pr.stats.alarms.Inc()
@@ -123,6 +124,9 @@ func (p *partition) do(fx effects) {
 	}
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
+	}
+	if fx.broken != nil {
+		p.topic.lane.fail(fx.broken)
 	}
 	if fx.fenced {
 		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
@@ -230,10 +234,13 @@ func (p *partition) append(r *batcher.Record, a *admission) {
 const firstBuffer = 4 << 10
 
 func (p *partition) refuses() error {
-	if p.closed {
+	switch {
+	case p.closed:
 		return ErrClosed
+	case p.fatal != nil:
+		return p.fatal
 	}
-	return p.fatal
+	return p.topic.lane.Err()
 }
 
 // mostRecords bounds a batch by the window, as far as one is known: a batch
@@ -248,7 +255,7 @@ func (p *partition) mostRecords() int {
 			return int(min(most, w))
 		}
 	}
-	if id := p.pr.identity.Load(); id != nil && id.window > 0 {
+	if id := p.pr.latest.Load(); id != nil && id.window > 0 {
 		most = min(most, id.window)
 	}
 	return int(most)
@@ -274,26 +281,31 @@ func (p *partition) noteAge(b *batch) {
 
 // retarget says who leads the partition. Before the partition moves, what is
 // outstanding is answered, or its connection dies.
-func (p *partition) retarget(to *broker, epoch int32) {
+func (p *partition) retarget(to leader) {
 	p.mu.Lock()
 	var fx effects
-	if to != nil && to.share != p.share {
-		p.pr.budget.move(p.share, to.share, p.held)
-		p.share = to.share
-	}
-	if to != p.target || epoch != p.leaderEpoch {
-		newer := epoch > p.leaderEpoch
-		p.target, p.leaderEpoch = to, epoch
+	if to.broker != p.target || to.epoch != p.leaderEpoch {
+		newer := to.epoch > p.leaderEpoch
+		p.follow(to)
 		if newer {
 			p.retryAt = time.Time{} // there is news: no reason to wait (KIP-951)
 		}
 		p.win.Regate()
 		p.settleDown(&fx, time.Now())
-		fx.enqueue = to
+		fx.enqueue = to.broker
 	}
-	p.gauge.available.Store(p.target != nil)
 	p.mu.Unlock()
 	p.do(fx)
+}
+
+// follow notes the leader, whose share of the budget the records are in.
+func (p *partition) follow(to leader) {
+	p.target, p.leaderEpoch = to.broker, to.epoch
+	p.gauge.available.Store(to.broker != nil)
+	if to.broker != nil && to.broker.share != p.share {
+		p.pr.budget.move(p.share, to.broker.share, p.held)
+		p.share = to.broker.share
+	}
 }
 
 // recreated says that the topic is a new log.
@@ -391,6 +403,19 @@ func (p *partition) fail(err error) {
 		for p.head() != nil {
 			p.giveUpHead(&fx, err)
 		}
+	}
+	p.mu.Unlock()
+	p.do(fx)
+}
+
+// stop gives up everything as soon as nothing is outstanding, and takes no more:
+// the lane has failed.
+func (p *partition) stop(why error) {
+	p.mu.Lock()
+	var fx effects
+	if p.fatal == nil {
+		p.fatal = why
+		p.settleDown(&fx, time.Now())
 	}
 	p.mu.Unlock()
 	p.do(fx)

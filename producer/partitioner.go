@@ -46,23 +46,23 @@ type sticky struct {
 	bytes     atomic.Int64
 }
 
-func (s *sticky) pick(parts []*partition, size, batch int) int {
+func (s *sticky) pick(leaders []leader, n, size, batch int) int {
 	at := int(s.partition.Load())
-	if s.bytes.Add(int64(size)) <= int64(batch) && at < len(parts) {
+	if s.bytes.Add(int64(size)) <= int64(batch) && at < n {
 		return at
 	}
 	s.bytes.Store(int64(size))
-	at = s.other(parts)
+	at = s.other(leaders, n)
 	s.partition.Store(int32(at))
 	return at
 }
 
 // other chooses among the partitions that have a leader, or among all if none
 // has: then the records wait for one (K49).
-func (s *sticky) other(parts []*partition) int {
-	first := rand.IntN(len(parts))
-	for i := range parts {
-		if at := (first + i) % len(parts); parts[at].gauge.available.Load() {
+func (s *sticky) other(leaders []leader, n int) int {
+	first := rand.IntN(n)
+	for i := range n {
+		if at := (first + i) % n; at < len(leaders) && leaders[at].broker != nil {
 			return at
 		}
 	}

@@ -88,27 +88,19 @@ func TestK57AllTails(t *testing.T) {
 	}
 }
 
-func partitions(n int) []*partition {
-	parts := make([]*partition, n)
-	for i := range parts {
-		parts[i] = new(partition)
-	}
-	return parts
-}
-
 // Keyless records fill about a batch on one partition before they go on to
 // another, and go everywhere in the end.
 func TestStickyRuns(t *testing.T) {
 	var s sticky
-	parts := partitions(8)
-	for _, p := range parts {
-		p.gauge.available.Store(true)
+	leaders := make([]leader, 8)
+	for i := range leaders {
+		leaders[i].broker = new(broker)
 	}
 	const size, batch = 100, 1000
-	count := make([]int, len(parts))
+	count := make([]int, len(leaders))
 	run, last := 0, -1
 	for range 100_000 {
-		at := s.pick(parts, size, batch)
+		at := s.pick(leaders, len(leaders), size, batch)
 		count[at]++
 		if at != last && last >= 0 && run < batch/size-1 {
 			t.Fatalf("left a partition after %d records", run)
@@ -129,18 +121,18 @@ func TestStickyRuns(t *testing.T) {
 // one; if none has, all get some, and the records wait there.
 func TestK49StickyAvoidsLeaderless(t *testing.T) {
 	var s sticky
-	parts := partitions(4)
-	parts[2].gauge.available.Store(true)
-	s.pick(parts, 1000, 1)
+	leaders := make([]leader, 4)
+	leaders[2].broker = new(broker)
+	s.pick(leaders, 4, 1000, 1)
 	for range 100 {
-		if at := s.pick(parts, 1000, 1); at != 2 {
+		if at := s.pick(leaders, 4, 1000, 1); at != 2 {
 			t.Fatalf("partition %d", at)
 		}
 	}
-	parts[2].gauge.available.Store(false)
+	leaders[2].broker = nil
 	seen := map[int]bool{}
 	for range 1000 {
-		seen[s.pick(parts, 1000, 1)] = true
+		seen[s.pick(leaders, 4, 1000, 1)] = true
 	}
 	if len(seen) != 4 {
 		t.Errorf("went to %v", seen)
@@ -151,7 +143,7 @@ func TestK49StickyAvoidsLeaderless(t *testing.T) {
 func TestStickyWithFewerPartitions(t *testing.T) {
 	var s sticky
 	s.partition.Store(7)
-	if at := s.pick(partitions(2), 1, 1000); at > 1 {
+	if at := s.pick(nil, 2, 1, 1000); at > 1 {
 		t.Errorf("partition %d of 2", at)
 	}
 }

@@ -21,7 +21,7 @@ func (pr *Producer) Ping(ctx context.Context) error {
 	c.refresh()
 	refused := func() bool { return c.rounds.Load() > rounds && final(c.lastError()) }
 	err := pr.delivery.await(ctx, func() bool {
-		return pr.closing.Load() || refused() || c.done.Load() > done && pr.identity.Load() != nil
+		return pr.closing.Load() || refused() || c.done.Load() > done && pr.main.identity.Load() != nil
 	})
 	switch {
 	case pr.closing.Load():

@@ -19,27 +19,20 @@ import (
 // ctx ends; so it does when callbacks are far behind. ctx bounds that wait only:
 // a record that has its place in the order is not withdrawn any more.
 func (pr *Producer) Produce(ctx context.Context, rec Record, done func(Result)) {
-	if at, err := pr.produce(ctx, &rec, done, pr.cfg.MaxBlock, false); err != nil {
-		pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err})
-	}
+	pr.main.Produce(ctx, rec, done)
 }
 
 // TryProduce is Produce that never waits, not even at a full buffer. A record
 // that it refuses gets no callback: the error says why.
 func (pr *Producer) TryProduce(rec Record, done func(Result)) error {
-	at, err := pr.produce(context.Background(), &rec, done, 0, false)
-	if err != nil {
-		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: NotWritten, Err: err}
-	}
-	return nil
+	return pr.main.TryProduce(rec, done)
 }
 
 // ProduceSync produces a record and waits for its outcome; linger does not
 // count. The error is that of the Result. If ctx ends first the record stays
 // where it is, and its Outcome is Unknown.
 func (pr *Producer) ProduceSync(ctx context.Context, rec Record) (Result, error) {
-	all := pr.ProduceAll(ctx, rec)
-	return all[0], all[0].Err
+	return pr.main.ProduceSync(ctx, rec)
 }
 
 // Results are the results of ProduceAll, in the order of its records.
@@ -58,33 +51,7 @@ func (rs Results) Err() error {
 // ProduceAll produces records and waits for all outcomes; linger does not
 // count. If ctx ends first, the records without an outcome have Unknown.
 func (pr *Producer) ProduceAll(ctx context.Context, recs ...Record) Results {
-	w := &waitAll{results: make(Results, len(recs)), left: len(recs), all: make(chan struct{})}
-	for i := range recs {
-		w.results[i] = Result{Topic: recs[i].Topic, Partition: -1, Offset: -1, Tag: recs[i].Tag, Outcome: Unknown}
-	}
-	if pr.delivery.inCallback() {
-		return w.giveUp(NotWritten, ErrInCallback)
-	}
-	for i := range recs {
-		done := func(r Result) { w.done(i, r) }
-		if at, err := pr.produce(ctx, &recs[i], done, pr.cfg.MaxBlock, true); err != nil {
-			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: NotWritten, Err: err}
-			pr.stats.outcome(NotWritten, 1)
-			w.done(i, Result{
-				Topic: recs[i].Topic, Partition: at, Offset: -1, Tag: recs[i].Tag,
-				Outcome: NotWritten, Err: re,
-			})
-		}
-	}
-	if len(recs) == 0 {
-		return nil
-	}
-	select {
-	case <-w.all:
-		return w.results
-	case <-ctx.Done():
-		return w.giveUp(Unknown, ctx.Err())
-	}
+	return pr.main.ProduceAll(ctx, recs...)
 }
 
 // waitAll collects results until all are there, or nobody waits any more.
@@ -124,7 +91,8 @@ func (w *waitAll) giveUp(o Outcome, err error) Results {
 
 // produce gives the record its place, or says why not. The partition is -1 as
 // long as none is chosen.
-func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
+func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
+	pr := l.pr
 	if err := ctx.Err(); err != nil {
 		return -1, err // no place for a record that nobody wants any more (K12)
 	}
@@ -134,7 +102,10 @@ func (pr *Producer) produce(ctx context.Context, rec *Record, done func(Result),
 	if pr.closing.Load() {
 		return -1, ErrClosed
 	}
-	t, err := pr.topic(rec.Topic)
+	if err := l.Err(); err != nil {
+		return -1, err
+	}
+	t, err := l.topic(rec.Topic)
 	if err != nil {
 		return -1, err
 	}

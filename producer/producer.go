@@ -20,7 +20,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/sluice-kafka/sluice/batcher"
@@ -46,9 +48,9 @@ type Producer struct {
 	control  control
 	auditor  auditor
 	stats    counters
-	identity atomic.Pointer[identity]
-	modern   atomic.Bool  // a broker has answered in a form that can name a window
-	hurry    atomic.Int64 // flushes, and callers without room: linger does not count
+	latest   atomic.Pointer[identity] // that any lane was given
+	modern   atomic.Bool              // a broker has answered in a form that can name a window
+	hurry    atomic.Int64             // flushes, and callers without room: linger does not count
 
 	closing atomic.Bool
 	ending  sync.Once
@@ -58,8 +60,9 @@ type Producer struct {
 
 	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
 
-	topicsMu sync.Mutex
-	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
+	main    *Lane // of the records produced without one
+	lanesMu sync.Mutex
+	lanes   map[*Lane]struct{} // the others
 }
 
 // New makes a producer. It checks the configuration and reports every fault of
@@ -86,7 +89,7 @@ func New(cfg config.Config) (*Producer, error) {
 	pr.budget.limit = cfg.BufferBytes
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)
-	pr.topics.Store(&map[string]*topic{})
+	pr.main, pr.lanes = newLane(pr, false), map[*Lane]struct{}{}
 	pr.senders.Store(&[]*broker{})
 	pr.start()
 	return pr, nil
@@ -140,45 +143,20 @@ var softwareVersion = sync.OnceValue(func() string {
 	return "devel"
 })
 
-// topic returns the topic of the name, which it makes known to the control
-// loop the first time.
-func (pr *Producer) topic(name string) (*topic, error) {
-	if t := (*pr.topics.Load())[name]; t != nil {
-		return t, nil
+// eachLane calls do for every lane there is, that of the producer itself first.
+func (pr *Producer) eachLane(do func(*Lane)) {
+	do(pr.main)
+	pr.lanesMu.Lock()
+	lanes := slices.Collect(maps.Keys(pr.lanes))
+	pr.lanesMu.Unlock()
+	for _, l := range lanes {
+		do(l)
 	}
-	if name == "" || len(name) > 249 {
-		return nil, fmt.Errorf("%w: a topic name has 1 to 249 bytes, not %d", ErrInvalidRecord, len(name))
-	}
-	pr.topicsMu.Lock()
-	old := *pr.topics.Load()
-	if t := old[name]; t != nil || pr.closing.Load() {
-		pr.topicsMu.Unlock()
-		if t == nil {
-			return nil, ErrClosed
-		}
-		return t, nil
-	}
-	all := make(map[string]*topic, len(old)+1)
-	for k, v := range old {
-		all[k] = v
-	}
-	t := &topic{pr: pr, name: name}
-	all[name] = t
-	pr.topics.Store(&all)
-	pr.topicsMu.Unlock()
-	pr.control.learn()
-	return t, nil
 }
 
 // each calls do for every partition there is.
 func (pr *Producer) each(do func(*partition)) {
-	for _, t := range *pr.topics.Load() {
-		if parts := t.parts.Load(); parts != nil {
-			for _, p := range *parts {
-				do(p)
-			}
-		}
-	}
+	pr.eachLane(func(l *Lane) { l.each(do) })
 }
 
 // crowd is told when callers begin to wait for room, and when none does any

@@ -199,7 +199,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		p.link = nil
 		fx.enqueue = p.target
 	}
-	if p.win.NeedsProducerID() && p.ident == p.pr.identity.Load() {
+	if p.win.NeedsProducerID() && p.ident == p.topic.lane.identity.Load() {
 		fx.renew = true
 	}
 }
@@ -252,7 +252,11 @@ func (p *partition) giveUpAll(fx *effects) {
 	for _, b := range p.sealed {
 		b.lastErr = because(p.fatal, b.lastErr)
 	}
-	p.resolve(p.win.Fence(), fx)
+	if errors.Is(p.fatal, ErrSecondOwner) {
+		p.resolve(p.win.Fence(), fx)
+	} else {
+		p.resolve(p.win.Abort(), fx)
+	}
 }
 
 func (p *partition) resolve(r throttle.Resolution, fx *effects) { p.resolveAt(r, -1, fx) }
@@ -298,6 +302,9 @@ func (p *partition) pop(res resolved, fx *effects) {
 	if res.outcome != Written {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
+		}
+		if fx.broken == nil {
+			fx.broken = res.err
 		}
 	}
 	if b.old {

@@ -122,7 +122,7 @@ func (p *partition) bind(l *link, now time.Time) bool {
 			p.pauseUntil(now)
 		}
 	}
-	id := p.pr.identity.Load()
+	id := p.topic.lane.identity.Load()
 	if id == nil {
 		return false // control is asking for the first one, and will nudge
 	}

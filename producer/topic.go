@@ -13,11 +13,13 @@ import (
 // records wait here, in order; afterwards only those do that are pinned to a
 // partition which metadata does not show yet (K64), and no other takes the lock.
 type topic struct {
-	pr     *Producer
-	name   string
-	parts  atomic.Pointer[[]*partition]
-	id     atomic.Pointer[[16]byte] // of the topic as metadata last showed it
-	sticky sticky
+	pr      *Producer
+	lane    *Lane
+	name    string
+	parts   atomic.Pointer[slots]
+	leaders atomic.Pointer[[]leader] // replaced as a whole, by control
+	id      atomic.Pointer[[16]byte] // of the topic as metadata last showed it
+	sticky  sticky
 	// closedToUs: a broker would not answer a question about our state there.
 	closedToUs atomic.Bool
 
@@ -27,6 +29,16 @@ type topic struct {
 	moving  int    // groups of them that are neither here nor elsewhere
 	missed  int    // answers in a row that did not show what is waited for
 	closed  bool
+}
+
+// slots has a place for each partition of a topic. One is made with its first
+// record: a lane may use few of many.
+type slots []atomic.Pointer[partition]
+
+// leader is who leads a partition as metadata last said.
+type leader struct {
+	broker *broker // nil: nobody
+	epoch  int32
 }
 
 // admission is what comes with a record besides its bytes.
@@ -62,8 +74,8 @@ type early struct {
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		at := t.choose(parts, r, pin, a.size)
-		return at, parts[at].admit(r, a)
+		at := t.choose(len(parts), r, pin, a.size)
+		return at, t.partition(parts, at).admit(r, a)
 	}
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
 		return pin.next - 1, err
@@ -81,8 +93,8 @@ func (t *topic) wait(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	t.mu.Lock()
 	if parts := t.known(pin); parts != nil {
 		t.mu.Unlock()
-		at := t.choose(parts, r, pin, a.size)
-		return at, parts[at].settleIn(r, a)
+		at := t.choose(len(parts), r, pin, a.size)
+		return at, t.partition(parts, at).settleIn(r, a)
 	}
 	if t.closed {
 		t.mu.Unlock()
@@ -103,22 +115,78 @@ func (t *topic) wait(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 
 // known returns the partitions, nil if they are not known, or not the one that
 // a record is pinned to.
-func (t *topic) known(pin Pin) []*partition {
+func (t *topic) known(pin Pin) slots {
 	if parts := t.parts.Load(); parts != nil && int(pin.next) <= len(*parts) {
 		return *parts
 	}
 	return nil
 }
 
-// choose finds the partition for a record.
-func (t *topic) choose(parts []*partition, r *batcher.Record, pin Pin, size int) int32 {
+// choose finds the partition among n for a record.
+func (t *topic) choose(n int, r *batcher.Record, pin Pin, size int) int32 {
 	switch {
 	case pin.next > 0:
 		return pin.next - 1
 	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
-		return int32(keyPartition(r.Key, len(parts)))
+		return int32(keyPartition(r.Key, n))
 	}
-	return int32(t.sticky.pick(parts, size, t.pr.cfg.BatchBytes))
+	return int32(t.sticky.pick(t.led(), n, size, t.pr.cfg.BatchBytes))
+}
+
+// partition returns the one of the number, which it makes if it is the first to
+// want it. Parts is what the caller knows of the topic, or is about to make known.
+func (t *topic) partition(parts slots, at int32) *partition {
+	if p := parts[at].Load(); p != nil {
+		return p
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := t.parts.Load(); now != nil && int(at) < len(*now) {
+		parts = *now
+	}
+	p := parts[at].Load()
+	if p == nil {
+		p = newPartition(t, at)
+		p.closed = t.closed
+		if leaders := t.led(); int(at) < len(leaders) {
+			p.follow(leaders[at])
+		}
+		parts[at].Store(p)
+	}
+	return p
+}
+
+// lead notes who leads the partitions now.
+func (t *topic) lead(leaders []leader) {
+	t.mu.Lock()
+	t.leaders.Store(&leaders)
+	t.mu.Unlock()
+	t.each(func(p *partition) {
+		if int(p.index) < len(leaders) {
+			p.retarget(leaders[p.index])
+		}
+	})
+}
+
+// led is who leads the partitions, as far as that is known.
+func (t *topic) led() []leader {
+	if leaders := t.leaders.Load(); leaders != nil {
+		return *leaders
+	}
+	return nil
+}
+
+// each calls do for every partition that has had a record.
+func (t *topic) each(do func(*partition)) {
+	parts := t.parts.Load()
+	if parts == nil {
+		return
+	}
+	for i := range *parts {
+		if p := (*parts)[i].Load(); p != nil {
+			do(p)
+		}
+	}
 }
 
 func cloneRecord(r *batcher.Record) batcher.Record {
@@ -142,22 +210,22 @@ func clone(b []byte) []byte {
 // empty. Nor does a flush see the records leave the queue before it can see
 // them in the partitions (K10).
 func (t *topic) grow(n int) {
-	var parts []*partition
-	if old := t.parts.Load(); old != nil {
-		parts = append(parts, *old...)
-	}
-	if len(parts) >= n {
+	old := t.parts.Load()
+	if old != nil && len(*old) >= n {
 		return
 	}
-	for i := len(parts); i < n; i++ {
-		parts = append(parts, newPartition(t, int32(i)))
-	}
+	parts := make(slots, n)
 	for groups := 0; ; groups++ {
 		t.mu.Lock()
 		var group []early
 		group, t.waiting = divide(t.waiting, n)
 		if len(group) == 0 {
 			t.missed = 0
+			if old != nil {
+				for i := range *old {
+					parts[i].Store((*old)[i].Load())
+				}
+			}
 			t.parts.Store(&parts)
 			t.mu.Unlock()
 			t.moved(groups)
@@ -181,11 +249,11 @@ func divide(list []early, n int) (place, none []early) {
 	return place, none
 }
 
-func (t *topic) admit(parts []*partition, batch []early) {
+func (t *topic) admit(parts slots, batch []early) {
 	for i := range batch {
 		e := &batch[i]
-		at := t.choose(parts, &e.rec, e.pin, e.size)
-		if err := parts[at].settleIn(&e.rec, &e.admission); err != nil {
+		at := t.choose(len(parts), &e.rec, e.pin, e.size)
+		if err := t.partition(parts, at).settleIn(&e.rec, &e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})
 		}

@@ -50,6 +50,15 @@ func (r *toldRecords) note(res Result) {
 	r.tags, r.errs = append(r.tags, res.Tag), append(r.errs, res.Err)
 }
 
+// made returns the partitions of a topic, all of them.
+func made(t *topic) (parts []*partition) {
+	slots := *t.parts.Load()
+	for at := range slots {
+		parts = append(parts, t.partition(slots, int32(at)))
+	}
+	return parts
+}
+
 // values returns the tags of the records of a partition's open batch.
 func openTags(p *partition) (tags []any) {
 	p.mu.Lock()
@@ -70,12 +79,12 @@ func TestTopicQueueKeepsOrder(t *testing.T) {
 	for i := range 100 {
 		pr.Produce(t.Context(), Record{Topic: "t", Partition: On(int32(i % 3)), Tag: i}, nil)
 	}
-	topic := (*pr.topics.Load())["t"]
+	topic := (*pr.main.topics.Load())["t"]
 	topic.grow(3)
 	for i := 100; i < 200; i++ {
 		pr.Produce(t.Context(), Record{Topic: "t", Partition: On(int32(i % 3)), Tag: i}, nil)
 	}
-	for at, p := range *topic.parts.Load() {
+	for at, p := range made(topic) {
 		var want []any
 		for i := at; i < 200; i += 3 {
 			want = append(want, i)
@@ -102,10 +111,10 @@ func TestTopicQueueKeepsOrderWhileItEmpties(t *testing.T) {
 			}
 		})
 		<-half
-		topic := (*pr.topics.Load())["t"]
+		topic := (*pr.main.topics.Load())["t"]
 		topic.grow(1)
 		producing.Wait()
-		got := openTags((*topic.parts.Load())[0])
+		got := openTags(topic.partition(*topic.parts.Load(), 0))
 		if len(got) != n || !slices.IsSortedFunc(got, func(a, b any) int { return a.(int) - b.(int) }) {
 			t.Fatalf("%d records: %v", len(got), got)
 		}
@@ -120,7 +129,7 @@ func TestK10TopicQueueIsSeenByFlush(t *testing.T) {
 		for range 50 {
 			pr.Produce(t.Context(), Record{Topic: "t"}, nil)
 		}
-		topic := (*pr.topics.Load())["t"]
+		topic := (*pr.main.topics.Load())["t"]
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
 		flushed := make(chan error, 1)
 		go func() { flushed <- pr.Flush(ctx) }()
@@ -143,7 +152,7 @@ func TestK50UnknownTopic(t *testing.T) {
 			pr.Produce(t.Context(), Record{Topic: "t", Tag: 2}, told.note)
 		}
 		produce()
-		topic := (*pr.topics.Load())["t"]
+		topic := (*pr.main.topics.Load())["t"]
 		for range unknownLimit - 1 {
 			topic.unknown(retry.UnknownTopicOrPartition, false)
 		}
@@ -169,10 +178,10 @@ func TestK50UnknownTopic(t *testing.T) {
 // says then.
 func TestK42KnownTopicStays(t *testing.T) {
 	pr := newOffline(t, nil)
-	if _, err := pr.topic("t"); err != nil {
+	if _, err := pr.main.topic("t"); err != nil {
 		t.Fatal(err)
 	}
-	topic := (*pr.topics.Load())["t"]
+	topic := (*pr.main.topics.Load())["t"]
 	topic.grow(2)
 	pr.Produce(t.Context(), Record{Topic: "t", Partition: On(1), Tag: 7}, nil)
 	for range 3 * unknownLimit {
@@ -180,7 +189,7 @@ func TestK42KnownTopicStays(t *testing.T) {
 	}
 	topic.unknown(retry.InvalidTopic, true)
 	topic.grow(1)
-	parts := *topic.parts.Load()
+	parts := made(topic)
 	if len(parts) != 2 || !slices.Equal(openTags(parts[1]), []any{7}) {
 		t.Errorf("%d partitions, records %v", len(parts), openTags(parts[1]))
 	}
@@ -189,14 +198,14 @@ func TestK42KnownTopicStays(t *testing.T) {
 // K64: more partitions join the known ones, which stay the same.
 func TestK64TopicGrows(t *testing.T) {
 	pr := newOffline(t, nil)
-	if _, err := pr.topic("t"); err != nil {
+	if _, err := pr.main.topic("t"); err != nil {
 		t.Fatal(err)
 	}
-	topic := (*pr.topics.Load())["t"]
+	topic := (*pr.main.topics.Load())["t"]
 	topic.grow(3)
-	before := slices.Clone(*topic.parts.Load())
+	before := made(topic)
 	topic.grow(6)
-	after := *topic.parts.Load()
+	after := made(topic)
 	if len(after) != 6 || !slices.Equal(after[:3], before) {
 		t.Errorf("%d partitions, the first three changed: %v", len(after), !slices.Equal(after[:3], before))
 	}
@@ -239,7 +248,7 @@ func TestTopicName(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(name), err)
 		}
 	}
-	if n := len(*pr.topics.Load()); n != 0 {
+	if n := len(*pr.main.topics.Load()); n != 0 {
 		t.Errorf("%d topics are known", n)
 	}
 }
