@@ -84,6 +84,6 @@ func BenchmarkSplit(b *testing.B) {
 		left.Reset(buffers[1])
 		right.Reset(buffers[2])
 		b.StartTimer()
-		whole.Split(&left, &right)
+		whole.SplitAt((whole.Records()+1)/2, &left, &right)
 	}
 }

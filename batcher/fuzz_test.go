@@ -78,7 +78,7 @@ func FuzzBatch(f *testing.F) {
 		checkWithKgo(t, packed.Encoded(), records)
 
 		var left, right batcher.Batch[int]
-		packed.Split(&left, &right)
+		packed.SplitAt((packed.Records()+1)/2, &left, &right)
 		checkRecords(t, finish(&left, stdGzip{}), records[:left.Records()])
 		if right.Records() > 0 {
 			checkRecords(t, finish(&right, nil), records[left.Records():])

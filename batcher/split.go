@@ -2,21 +2,18 @@ package batcher
 
 import "encoding/binary"
 
-// Split moves the records of b to left and right, the first half to left, the
-// rest to right, so that a batch that a broker found too large can be sent in
-// parts. Order, nulls, headers, timestamps and deliveries are kept (K11, K26).
-// left and right are other, empty batches, reset by the caller, who also seals
-// them. A batch of one record cannot be halved: it goes to left whole, and right
-// stays empty.
+// SplitAt moves the first n records of b to left and the rest to right, so that
+// a batch that a broker found too large can be sent in parts. Order, nulls,
+// headers, timestamps and deliveries are kept (K11, K26). left and right are
+// other, empty batches, reset by the caller, who also seals them.
 //
 // b is empty afterwards, so that no record is in two batches; its buffers stay
 // until Release.
-func (b *Batch[D]) Split(left, right *Batch[D]) {
-	half := (len(b.deliveries) + 1) / 2
+func (b *Batch[D]) SplitAt(n int, left, right *Batch[D]) {
 	rest := b.raw[min(headerBytes, len(b.raw)):]
 	for i, d := range b.deliveries {
 		to := left
-		if i >= half {
+		if i >= n {
 			to = right
 		}
 		var delta int64

@@ -18,7 +18,7 @@ func TestSplit(t *testing.T) {
 			b := fill(records)
 			finish(b, c)
 			var left, right batcher.Batch[int]
-			b.Split(&left, &right)
+			b.SplitAt((b.Records()+1)/2, &left, &right)
 
 			half := (n + 1) / 2
 			if left.Records() != half || right.Records() != n-half {
@@ -74,7 +74,7 @@ func TestSplitToTheEnd(t *testing.T) {
 			}
 			left, right := new(batcher.Batch[int]), new(batcher.Batch[int])
 			finish(b, nil)
-			b.Split(left, right)
+			b.SplitAt((b.Records()+1)/2, left, right)
 			next = append(next, left, right)
 		}
 		queue = next

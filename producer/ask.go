@@ -120,7 +120,12 @@ func (p *partition) heard(l *link, resp *kmsg.DescribeProducersResponse, now tim
 
 // hear acts on the broker's entry for our producer ID.
 func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
+	p.inquiry.assured = false
 	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.current()}
+	if p.resumed {
+		p.hearOfFormer(e, report, fx)
+		return
+	}
 	found := p.win.Hear(report)
 	p.inquiry.assured = e.Known && e.Epoch == int32(p.win.State().Epoch)
 	p.pr.log.Info("asked the broker for its state", "topic", p.topic.name, "partition", p.index,
@@ -133,7 +138,7 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	case found == throttle.FoundOther:
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	case found == throttle.FoundGone && p.win.InDoubt() && from >= 0:
-		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), from: from}
+		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), from: from, producerID: p.win.State().ProducerID}
 		p.inquiry.reading = fx.audit
 	case found == throttle.FoundGone, !p.inquiry.assured && !p.remembered(now):
 		p.stateGone(ErrStateLost, fx)

@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
@@ -27,6 +28,12 @@ type audit struct {
 	at   inspect.Place
 	addr string // of the leader
 	from int64  // the offset behind the last success
+
+	// proof: not the batches are wanted but a proof that all is replicated that
+	// the broker counts for the producer ID.
+	proof       bool
+	leaderEpoch int32
+	producerID  int64
 }
 
 func (a *auditor) enqueue(x *audit) {
@@ -60,48 +67,65 @@ func (a *auditor) run(ctx context.Context) {
 			}
 			continue
 		}
-		seen, err := a.read(ctx, x)
-		x.p.audited(x, seen, err)
+		a.carryOut(ctx, x)
 	}
 }
 
-// read returns the batches in the log from x.from on, for as long as one
-// request may take.
-func (a *auditor) read(ctx context.Context, x *audit) (seen []inspect.Header, err error) {
+// carryOut takes no longer than one request may.
+func (a *auditor) carryOut(ctx context.Context, x *audit) {
 	ctx, cancel := context.WithTimeout(ctx, a.pr.cfg.RequestTimeout)
 	defer cancel()
 	c, err := a.pr.dial(ctx, x.addr)
 	if err != nil {
-		return nil, err
+		x.p.audited(x, findings{}, err)
+		return
 	}
 	defer c.Abandon()
-	_, err = inspect.Log(ctx, c, x.at, x.from, func(h inspect.Header) {
-		if h.ProducerID >= 0 {
-			seen = append(seen, h)
-		}
-	})
-	return seen, err
+	var f findings
+	if x.proof {
+		f.entry, err = inspect.Committed(ctx, c, x.at, x.leaderEpoch, x.producerID)
+	} else {
+		_, err = inspect.Log(ctx, c, x.at, x.from, func(h inspect.Header) {
+			if h.ProducerID == x.producerID {
+				f.batches = append(f.batches, h)
+			}
+		})
+	}
+	x.p.audited(x, f, err)
 }
 
-// audited takes what was seen in the log. What was not seen stays unknown: a
-// request may still be under way.
-func (p *partition) audited(x *audit, seen []inspect.Header, err error) {
+// findings are what an audit brought.
+type findings struct {
+	batches []inspect.Header
+	entry   inspect.Entry // of a proof
+}
+
+// audited takes the findings.
+func (p *partition) audited(x *audit, f findings, err error) {
 	p.mu.Lock()
 	var fx effects
 	if p.inquiry.reading == x {
 		p.inquiry.reading = nil
-		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "from", x.from, "batches", len(seen), "err", err)
-		for _, h := range seen {
-			if h.ProducerID != p.win.State().ProducerID {
-				continue
-			}
-			if i, ok := p.win.Find(h.Epoch, throttle.Sequence(h.Base)); ok {
-				p.resolve(p.win.Seen(i, h.Offset), &fx)
-			}
+		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "from", x.from, "batches", len(f.batches),
+			"proof", x.proof, "err", err)
+		if x.proof {
+			p.proved(f.entry, err, &fx, time.Now())
+		} else {
+			p.read(f.batches, err, &fx)
 		}
-		p.stateGone(because(ErrStateLost, err), &fx)
 		fx.enqueue = p.target
 	}
 	p.mu.Unlock()
 	p.do(fx)
+}
+
+// read takes what was seen in the log. What was not seen stays unknown: a
+// request may still be under way.
+func (p *partition) read(seen []inspect.Header, err error, fx *effects) {
+	for _, h := range seen {
+		if i, ok := p.win.Find(h.Epoch, throttle.Sequence(h.Base)); ok {
+			p.resolve(p.win.Seen(i, h.Offset), fx)
+		}
+	}
+	p.stateGone(because(ErrStateLost, err), fx)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/internal/bufpool"
+	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // delivery is what is kept for a record until its outcome is known.
@@ -25,6 +26,8 @@ type batch struct {
 	old      bool      // by its timestamps, see partition.noteAge
 	urgent   bool      // someone waits for it: no linger
 	attempts int
+	epoch    int16 // of the latest attempt
+	base     throttle.Sequence
 	tries    uint8 // answers in a row that are only worth a few tries
 	hangUps  int   // connections that died while the broker had it in hand
 	lastErr  error // of the latest attempt
@@ -65,16 +68,15 @@ func (b *batch) recycle() {
 	batchPool.Put(b)
 }
 
-// split cuts the batch in two halves and frees it.
-func (b *batch) split() (left, right *batch) {
+// splitAt cuts the batch in two, behind so many records, and frees its buffers.
+func (b *batch) splitAt(n int) (left, right *batch) {
 	left, right = newBatch(b.Bytes(), b.created), newBatch(b.Bytes(), b.created)
-	cost, lastErr := b.cost, b.lastErr
-	b.Split(&left.Batch, &right.Batch)
-	left.cost, right.cost = cost-cost/2, cost/2
-	for _, half := range []*batch{left, right} {
-		half.attempts, half.lastErr, half.urgent = b.attempts, lastErr, true
+	b.SplitAt(n, &left.Batch, &right.Batch)
+	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
+	for _, part := range []*batch{left, right} {
+		part.attempts, part.epoch, part.lastErr, part.urgent = b.attempts, b.epoch, b.lastErr, true
 	}
+	left.base, right.base = b.base, b.base.Add(int32(n))
 	b.release()
-	b.recycle()
 	return left, right
 }

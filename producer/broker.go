@@ -33,6 +33,7 @@ type broker struct {
 	todo   turn // taken from ready
 	taken  []*partition
 	asking []*partition // to be asked for, see ask
+	later  []*partition // for the next request: another lane was first
 	timers timers
 	timer  *time.Timer
 	out    output

@@ -13,6 +13,13 @@ import (
 // set back cannot stretch. A time.Time has it as long as nothing strips it; so
 // what strips it, or makes times without it, is listed here with its reason.
 var wallClock = map[string]string{
+	"checkpoint.go String UTC":       "shown to people",
+	"checkpoint.go form UTC":         "a checkpoint outlives the process",
+	"checkpoint.go form Unix":        "a checkpoint outlives the process",
+	"checkpoint.go into UTC":         "a checkpoint outlives the process",
+	"checkpoint.go binary Unix":      "a checkpoint outlives the process",
+	"checkpoint.go parseJSON UTC":    "a checkpoint outlives the process",
+	"mark.go Checkpoint Round":       "a checkpoint outlives the process",
 	"topic.go arrive UnixMilli":      "timestamps of records",
 	"produce.go produce UnixMilli":   "timestamps of records",
 	"delivery.go result UnixMilli":   "timestamps of records",

@@ -163,10 +163,14 @@ func (l *Lane) Close(ctx context.Context) error {
 	if err := l.pr.flush(ctx, l.alone); err != nil {
 		return err
 	}
-	l.pr.lanesMu.Lock()
-	defer l.pr.lanesMu.Unlock()
-	delete(l.pr.lanes, l)
+	l.pr.forget(l)
 	return nil
+}
+
+func (pr *Producer) forget(l *Lane) {
+	pr.lanesMu.Lock()
+	defer pr.lanesMu.Unlock()
+	delete(pr.lanes, l)
 }
 
 // deadlines gives up records whose time is over. It looks ten times a second,

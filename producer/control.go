@@ -301,6 +301,7 @@ func (c *control) metadata(ctx context.Context) (gaps bool, err error) {
 		return false, errors.New("producer: the broker belongs to another cluster")
 	}
 	c.snap = snap
+	c.pr.clusterID.Store(snap.ClusterID)
 	for _, name := range changes.Recreated {
 		c.pr.log.Warn("a topic was recreated", "topic", name)
 		for _, t := range topics[name] {

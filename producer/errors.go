@@ -37,6 +37,11 @@ var (
 	// ErrLaneFailed: a lane has stopped, since a record of it is not known to be
 	// written; the error of that one is in the chain.
 	ErrLaneFailed = errors.New("the lane has stopped")
+	// ErrCannotAsk: a lane can only be resumed where brokers say how far the
+	// former process came (DescribeProducers: Kafka 2.8, READ on the topic).
+	ErrCannotAsk = errors.New("the broker does not say what it knows of the producer")
+	// ErrOtherCluster: a checkpoint is of another cluster.
+	ErrOtherCluster = errors.New("another cluster")
 	// ErrTopicRecreated: the topic was deleted and created again while records
 	// were in doubt.
 	ErrTopicRecreated = errors.New("the topic was recreated")

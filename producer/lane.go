@@ -24,6 +24,7 @@ import (
 type Lane struct {
 	pr       *Producer
 	stops    bool // at the first record that is not written
+	resumed  *resumed
 	identity atomic.Pointer[identity]
 	broken   atomic.Pointer[failure]
 
@@ -54,11 +55,13 @@ func (pr *Producer) add(l *Lane) {
 	pr.lanesMu.Lock()
 	defer pr.lanesMu.Unlock()
 	pr.lanes[l] = struct{}{}
+	pr.laned.Store(true)
 }
 
 // Produce is Producer.Produce in the lane.
 func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
 	if at, err := l.produce(ctx, &rec, done, l.pr.cfg.MaxBlock, false); err != nil {
+		l.fail(err)
 		l.pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err})
 	}
 }
@@ -91,6 +94,7 @@ func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
 	for i := range recs {
 		done := func(r Result) { w.done(i, r) }
 		if at, err := l.produce(ctx, &recs[i], done, pr.cfg.MaxBlock, true); err != nil {
+			l.fail(err)
 			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: NotWritten, Err: err}
 			pr.stats.outcome(NotWritten, 1)
 			w.done(i, Result{
@@ -124,7 +128,9 @@ func (l *Lane) fail(err error) {
 	if !l.broken.CompareAndSwap(nil, &failure{because(ErrLaneFailed, err)}) || !l.stops {
 		return
 	}
-	l.pr.log.Error("a lane has stopped", "err", err)
+	if !l.pr.closing.Load() {
+		l.pr.log.Error("a lane has stopped", "err", err)
+	}
 	for _, t := range *l.topics.Load() {
 		t.fail(time.Now(), l.Err())
 	}

@@ -51,6 +51,11 @@ type partition struct {
 	credit int64  // of these, not used by a record
 
 	accepted   uint64 // records
+	settled    uint64 // of these, that have an outcome
+	resumed    bool   // a former process may have got further
+	gap        error  // of the first record that is not written
+	pos        position
+	marks      []pendingMark
 	resolved   []resolved
 	delivering bool // it stands in the delivery queue
 	delivered  atomic.Uint64
@@ -85,14 +90,18 @@ type effects struct {
 	fenced  bool
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
-	broken  error  // a record is not written
+	gap     error  // of a record that is not written
 }
 
 func newPartition(t *topic, index int32) *partition {
-	return &partition{
-		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled,
+	p := &partition{
+		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled, pos: position{offset: -1},
 		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
+	if r := t.lane.resumed; r != nil {
+		p.carryOn(r, t.lane.identity.Load())
+	}
+	return p
 }
 
 // do carries out what was collected under the lock.
@@ -125,8 +134,8 @@ func (p *partition) do(fx effects) {
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
 	}
-	if fx.broken != nil {
-		p.topic.lane.fail(fx.broken)
+	if fx.gap != nil {
+		p.topic.lane.fail(fx.gap)
 	}
 	if fx.fenced {
 		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
@@ -291,6 +300,7 @@ func (p *partition) retarget(to leader) {
 			p.retryAt = time.Time{} // there is news: no reason to wait (KIP-951)
 		}
 		p.win.Regate()
+		p.inquiry.assured = false
 		p.settleDown(&fx, time.Now())
 		fx.enqueue = to.broker
 	}
@@ -386,7 +396,7 @@ func (p *partition) wants(b *broker) bool {
 func (p *partition) nudge() {
 	p.mu.Lock()
 	target := p.target
-	if p.open == nil {
+	if p.head() == nil {
 		target = nil
 	}
 	p.mu.Unlock()

@@ -37,20 +37,21 @@ import (
 // goroutines at once. Records of one partition are written in the order in
 // which Produce was called for them; calls that overlap have no order.
 type Producer struct {
-	cfg      config.Config
-	log      *slog.Logger
-	codec    batcher.Compressor // nil: none
-	tls      *tls.Config
-	sasl     sasl.Mechanism
-	budget   budget
-	unled    share // of the budget: records whose partition never had a leader
-	delivery deliverer
-	control  control
-	auditor  auditor
-	stats    counters
-	latest   atomic.Pointer[identity] // that any lane was given
-	modern   atomic.Bool              // a broker has answered in a form that can name a window
-	hurry    atomic.Int64             // flushes, and callers without room: linger does not count
+	cfg       config.Config
+	log       *slog.Logger
+	codec     batcher.Compressor // nil: none
+	tls       *tls.Config
+	sasl      sasl.Mechanism
+	budget    budget
+	unled     share // of the budget: records whose partition never had a leader
+	delivery  deliverer
+	control   control
+	auditor   auditor
+	stats     counters
+	clusterID atomic.String            // "" if not known
+	latest    atomic.Pointer[identity] // that any lane was given
+	modern    atomic.Bool              // a broker has answered in a form that can name a window
+	hurry     atomic.Int64             // flushes, and callers without room: linger does not count
 
 	closing atomic.Bool
 	ending  sync.Once
@@ -63,6 +64,7 @@ type Producer struct {
 	main    *Lane // of the records produced without one
 	lanesMu sync.Mutex
 	lanes   map[*Lane]struct{} // the others
+	laned   atomic.Bool        // there have been others
 }
 
 // New makes a producer. It checks the configuration and reports every fault of

@@ -24,6 +24,7 @@ type output struct {
 	scratch []byte
 	pieces  [][]byte
 	limit   int
+	has     map[place]bool // the partitions in req, where several lanes may write to one
 }
 
 func newOutput(pr *Producer) output {
@@ -35,6 +36,7 @@ func newOutput(pr *Producer) output {
 			TimeoutMillis: int32((pr.cfg.RequestTimeout * 2 / 3).Milliseconds()),
 		},
 		limit: pr.cfg.MaxRequestBytes,
+		has:   map[place]bool{},
 	}
 }
 
@@ -78,10 +80,16 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 func (b *broker) build(l *link, now time.Time) *request {
 	o := &b.out
 	o.req.Reset()
+	clear(o.has)
 	o.req.Version = l.version
 	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
 	r := requestPool.Get().(*request)
 	for p := b.todo.first(); p != nil; p = b.todo.first() {
+		if len(o.has) > 0 && o.has[place{p.topic.name, p.index}] { // brokers take one batch a partition
+			b.todo.drop()
+			b.later = append(b.later, p)
+			continue
+		}
 		n := p.take(l, now, o.room(limit, p))
 		if n.kind == tooBig {
 			break // it is the first of the next request
@@ -97,10 +105,17 @@ func (b *broker) build(l *link, now time.Time) *request {
 		case question:
 			b.asking = append(b.asking, p)
 		case taken:
+			if b.pr.laned.Load() {
+				o.has[place{p.topic.name, p.index}] = true
+			}
 			o.add(&n.at, l.version, limit)
 			r.attempts = append(r.attempts, n.at)
 		}
 	}
+	for _, p := range b.later {
+		b.todo.push(p)
+	}
+	b.later = b.later[:0]
 	if len(r.attempts) == 0 {
 		r.recycle()
 		return nil

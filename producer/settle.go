@@ -150,19 +150,24 @@ func (p *partition) headRefused(fx *effects) {
 	b := p.sealed[0]
 	if errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge) {
 		if n := b.Records(); n > 1 {
-			if b.old {
-				p.old--
-			}
-			left, right := b.split()
-			p.noteAge(left)
-			p.noteAge(right)
-			p.win.Split(int32(left.Records()), int32(right.Records()))
-			p.sealed = append([]*batch{left, right}, p.sealed[1:]...)
+			half := (n + 1) / 2
+			p.win.Split(int32(half), int32(n-half))
+			p.replaceHead(b.splitAt(half))
 			return
 		}
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
 	p.resolve(p.win.Drop(), fx)
+}
+
+// replaceHead puts two batches in the place of the oldest.
+func (p *partition) replaceHead(left, right *batch) {
+	if p.sealed[0].old {
+		p.old--
+	}
+	p.noteAge(left)
+	p.noteAge(right)
+	p.sealed = append([]*batch{left, right}, p.sealed[1:]...)
 }
 
 // settleDown does what had to wait until nothing is outstanding, and no batch
@@ -303,10 +308,10 @@ func (p *partition) pop(res resolved, fx *effects) {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
 		}
-		if fx.broken == nil {
-			fx.broken = res.err
-		}
 	}
+	p.advance(b, res.err, res.offset)
+	fx.gap = p.gap
+	p.passMarks()
 	if b.old {
 		p.old--
 	}

@@ -76,6 +76,9 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if hold != throttle.Ready {
 		return next{}
 	}
+	if p.resumed && p.win.AtGate() && !p.inquiry.assured {
+		return p.askFirst(l, fx)
+	}
 	b := p.sealed[send.Batch-p.base]
 	if !b.encoded {
 		p.encoding = true
@@ -85,6 +88,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return next{kind: tooBig}
 	}
 	p.win.Commit()
+	b.epoch, b.base = send.Epoch, send.Base
 	b.attempts++
 	if b.attempts > 1 {
 		p.pr.stats.resends.Inc()
@@ -116,6 +120,7 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		if q := &p.inquiry; q.on != nil {
 			q.on, q.wanted = nil, true // the answer was lost
 		}
+		p.inquiry.assured = false
 		// What brokers hung up on twice may be what they die of. It waits, so
 		// that others get through before it does it again (K24).
 		if p.head().hangUps > 1 {

@@ -294,6 +294,7 @@ func (t *topic) fail(before time.Time, err error) {
 	}
 	t.pr.budget.give(&t.pr.unled, cost)
 	t.moved(1)
+	t.lane.fail(err)
 }
 
 // unknownLimit is how many metadata answers in a row may not show a topic, or a

@@ -242,9 +242,6 @@ func (w *Window) canVouch(behind uint64) bool {
 // stall ends a replay that brought nothing; the next one begins at the front.
 func (w *Window) stall(r *Resolution) {
 	w.phase, w.resumeAt = drain, 0
-	if w.resumed {
-		w.deaf = false // una had its turn, and more than una may be needed
-	}
 	r.Stalled = true
 }
 

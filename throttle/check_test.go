@@ -66,31 +66,31 @@ var sound = []setting{
 // nothing may be found either.
 var asked = []setting{
 	{
-		name: "memory of one, back and forth", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
-		faults: budget{cut: 2, elect: 2}, asks: mayAsk, reads: true,
+		name: "asked, memory of one, back and forth", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{cut: 1, elect: 2}, asks: mayAsk, reads: true,
 	},
 	{
-		name: "isr changes", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
+		name: "asked, isr changes", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
 		faults: budget{cut: 1, elect: 2, shrink: 1}, asks: mayAsk, reads: true,
 	},
 	{
-		name: "kip-758, wrap, deadlines", batches: 3, records: 2, replicas: 2, rules: kip758, anchored: true, base: nearWrap,
+		name: "asked, kip-758, wrap, deadlines", batches: 3, records: 2, replicas: 2, rules: kip758, anchored: true, base: nearWrap,
 		limits: allLimits(Limits{Sequences: 4}), faults: budget{cut: 2, elect: 1, expire: 1}, asks: mayAsk, reads: true,
 	},
 	{
-		name: "from the first batch on, refusals", batches: 3, records: 1, replicas: 2, rules: stock5,
+		name: "asked, from the first batch on, refusals", batches: 3, records: 1, replicas: 2, rules: stock5,
 		faults: budget{cut: 2, elect: 1, refuse: 1}, asks: mayAsk, reads: true,
 	},
 	{
-		name: "forgotten while calm", batches: 3, records: 1, replicas: 2, rules: stock5,
+		name: "asked, forgotten while calm", batches: 3, records: 1, replicas: 2, rules: stock5,
 		faults: budget{cut: 1, elect: 1, forget: 1}, asks: mayAsk, reads: true,
 	},
 	{
 		name: "always asks", batches: 3, records: 1, replicas: 2, rules: stock1, anchored: true,
-		faults: budget{cut: 2, elect: 2}, asks: alwaysAsks,
+		faults: budget{cut: 1, elect: 2}, asks: alwaysAsks,
 	},
 	{
-		name: "state lost while in doubt", batches: 3, records: 1, replicas: 2, rules: stock5, anchored: true,
+		name: "asked, state lost while in doubt", batches: 3, records: 1, replicas: 2, rules: stock5, anchored: true,
 		faults: budget{cut: 2, forget: 1}, asks: alwaysAsks, reads: true, losesState: true,
 	},
 	{
@@ -98,13 +98,62 @@ var asked = []setting{
 		faults: budget{cut: 2, elect: 1}, asks: askedOfALiar,
 	},
 	{
-		name: "a hint waits for the first success", variant: noGateAtFirst, ignoreWire: true, batches: 2, records: 1, replicas: 1,
+		name: "asked, a hint waits for the first success", variant: noGateAtFirst, ignoreWire: true, batches: 2, records: 1, replicas: 1,
 		rules: stock5, faults: budget{cut: 1}, asks: askedOfALiar,
 	},
 }
 
+// resumed are instances of a window that goes on where a former process came
+// to, while that one's requests still arrive, or it wakes up.
+var resumed = []setting{
+	{
+		name: "stock, an election", cuts: []int32{2, 1}, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{elect: 1, former: 2}, asks: alwaysAsks, reads: true,
+	},
+	{
+		name: "kip-758, an election, wrap", cuts: []int32{2, 1}, records: 1, replicas: 2, rules: kip758, anchored: true, base: 1<<31 - 1,
+		limits: allLimits(Limits{Sequences: 1}), faults: budget{elect: 1, former: 2}, asks: alwaysAsks, reads: true,
+	},
+	{
+		name: "memory of five, deadlines", cuts: []int32{1, 2, 1}, records: 1, replicas: 1, rules: stock5, anchored: true,
+		faults: budget{cut: 1, refuse: 1, expire: 1, former: 2}, asks: alwaysAsks, reads: true,
+	},
+	{
+		name: "many cuts", cuts: []int32{2, 1}, records: 1, replicas: 1, rules: stock1, anchored: true,
+		faults: budget{cut: 1, refuseForGood: 1, former: 3}, asks: alwaysAsks, reads: true,
+	},
+	{
+		name: "hints that mislead", cuts: []int32{1, 1, 1, 1}, records: 1, replicas: 1, rules: stock1, anchored: true,
+		faults: budget{former: 2}, asks: alwaysAsks, reads: true,
+	},
+	{
+		name: "kip-758, a large batch", cuts: []int32{4}, records: 1, replicas: 1, rules: kip758, anchored: true,
+		faults: budget{cut: 1, former: 4}, asks: alwaysAsks, reads: true,
+	},
+}
+
+func TestEveryStateOfResumedWorlds(t *testing.T) {
+	if raceEnabled {
+		t.Skip("nothing here is concurrent")
+	}
+	for _, set := range resumed {
+		t.Run(set.name, func(t *testing.T) {
+			t.Parallel()
+			r := modelcheck.Explore(set.system())
+			if r.Found() != "" || !r.Complete {
+				t.Fatalf("%s", r)
+			}
+			t.Log(r)
+		})
+	}
+}
+
 func TestEveryStateOfSmallWorlds(t *testing.T) {
-	for _, set := range append(sound[:len(sound):len(sound)], asked...) {
+	worlds := append(sound[:len(sound):len(sound)], asked...)
+	if raceEnabled {
+		worlds = sound
+	}
+	for _, set := range worlds {
 		t.Run(set.name, func(t *testing.T) {
 			t.Parallel()
 			if raceEnabled {
@@ -211,6 +260,34 @@ var mustFail = []struct {
 	{"I1", setting{
 		name: "read above the high watermark", variant: readsPastTheMark, batches: 1, records: 1, replicas: 2, rules: stock5,
 		anchored: true, faults: budget{cut: 1}, reads: true,
+	}},
+	{modelcheck.Stuck, setting{
+		name: "resumed, and nobody asks", cuts: []int32{2, 1}, records: 1, replicas: 1, rules: stock5, anchored: true,
+		faults: budget{former: 1}, reads: false,
+	}},
+	{modelcheck.Stuck, setting{
+		name: "resumed, and the log is not read", cuts: []int32{2}, records: 1, replicas: 1, rules: stock1, anchored: true,
+		faults: budget{former: 1}, asks: alwaysAsks,
+	}},
+	{modelcheck.Stuck, setting{
+		name: "resumed, and no batch is cut anew", variant: cutsAsBefore, cuts: []int32{2}, records: 1, replicas: 1,
+		rules: stock5, anchored: true, faults: budget{former: 1}, asks: alwaysAsks, reads: true,
+	}},
+	{"I1", setting{
+		name: "resumed, duplicate taken as committed", variant: duplicateIsCommitted, cuts: []int32{2}, records: 1, replicas: 1,
+		rules: kip758, anchored: true, faults: budget{former: 1}, asks: alwaysAsks, reads: true,
+	}},
+	{"I15", setting{
+		name: "resumed, and taken for the only owner", variant: resumesAsFirst, cuts: []int32{1, 1}, records: 1, replicas: 1,
+		rules: stock5, anchored: true, faults: budget{former: 1}, asks: alwaysAsks, reads: true,
+	}},
+	{"I1", setting{
+		name: "resumed, a deadline as without", variant: newEpochResumed, cuts: []int32{1, 1}, records: 1, replicas: 1,
+		rules: stock5, anchored: true, faults: budget{expire: 1, former: 1},
+	}},
+	{modelcheck.Stuck, setting{
+		name: "resumed, and the log is not read after a hint that misled", variant: deafAndLost, cuts: []int32{1, 1, 1, 1}, records: 1,
+		replicas: 1, rules: stock1, anchored: true, faults: budget{former: 2}, asks: alwaysAsks, reads: true,
 	}},
 	{"alarm: gap", setting{
 		name: "the gate is not armed again when the broker may have forgotten", variant: gateOnce, ignoreWire: true,

@@ -32,7 +32,8 @@ const (
 	FoundLoss
 	// FoundGone: the broker has forgotten the producer, and would take any
 	// batch as its first. Nothing in doubt: StateMayBeGone. Otherwise read the
-	// log and tell Seen, or Disown. Only a current broker can say so.
+	// log and tell Seen, or Disown. A resumed Window can only Disown. Only a
+	// current broker can say so.
 	FoundGone
 	// FoundOther: someone else uses the producer ID, see Fence.
 	FoundOther
@@ -60,6 +61,10 @@ func (f Finding) String() string {
 // fails, the replay begins at una after all, and there is no FoundPlace again
 // before the next success: a broker that is wrong each time would keep una from
 // ever being sent.
+//
+// On a resumed Window it is the batch behind the broker's last record that goes
+// alone, for a broker need not recognise what a former process wrote. What lies
+// before it counts as written and in doubt from then on, though it was not sent.
 func (w *Window) Hear(r Report) Finding {
 	if w.fenced || !w.bound || w.producerID < 0 || w.phase != gate || w.outstanding > 0 {
 		return FoundNothing

@@ -13,6 +13,9 @@ func (w *Window) InDoubt() bool {
 // without a gap.
 func (w *Window) DoubtLen() int { return int(w.doubtEnd() - w.una) }
 
+// AtGate reports whether una is to go alone, and nothing is outstanding.
+func (w *Window) AtGate() bool { return w.phase == gate && w.outstanding == 0 }
+
 // LogEnd is the offset behind the last success, -1 if it is not known.
 func (w *Window) LogEnd() int64 { return w.lastEnd }
 

@@ -111,6 +111,21 @@ func (w *Window) Read(epoch int16, first Sequence, records int32, offset int64) 
 	return r
 }
 
+// ReadUpTo is Read for who knows that everything up to a sequence of this epoch
+// is in the log and replicated, but not at which offsets.
+func (w *Window) ReadUpTo(last Sequence) Resolution {
+	w.mustBeDrained("ReadUpTo")
+	records := last.Add(1).Distance(w.baseOf(w.una))
+	i := w.una
+	for end := w.readEnd(); records < MaxWindow && i < end && w.at(i).records <= records; i++ {
+		records -= w.at(i).records
+	}
+	if i == w.una {
+		return Resolution{}
+	}
+	return w.Seen(i-1, -1)
+}
+
 // readEnd is the end of what may be found in the log.
 func (w *Window) readEnd() uint64 {
 	if w.resumed {
@@ -131,10 +146,8 @@ func (w *Window) hearFormer(past int32) Finding {
 		return FoundNothing // whatever it wrote, nothing here waits for it
 	case i == w.una:
 		return FoundInside
-	case i == w.end || past > 0:
+	case i == w.end || past > 0 || w.deaf:
 		return FoundAhead
-	case w.deaf:
-		return FoundNothing
 	}
 	// What is behind the broker's last sequence is what it takes next, and its
 	// success proves the rest.

@@ -32,6 +32,9 @@ func (wd *world) steps(emit yield) {
 	wd.clientSteps(emit)
 	wd.connSteps(emit)
 	wd.clusterSteps(emit)
+	if wd.left.former > 0 {
+		wd.formerSteps(emit)
+	}
 }
 
 func (wd *world) clientSteps(emit yield) {
@@ -40,7 +43,7 @@ func (wd *world) clientSteps(emit yield) {
 		for b := range wd.set.replicas {
 			wd.try(emit, fmt.Sprint("client connects to ", b), func(n *world) string {
 				n.cur = conn{broker: b, live: true, epoch: n.rep[b].led}
-				n.asked = false
+				n.asked, n.ahead = false, false
 				n.w.Bind(wd.set.limits[b])
 				v.bound(&n.w)
 				n.watch.connected()
@@ -78,11 +81,17 @@ func (wd *world) clientSteps(emit yield) {
 }
 
 func (n *world) write(s Send) string {
-	broken := n.watch.write(n, s, n.w.una, n.w.outstanding)
+	m := rec{pid: int8(s.ProducerID), epoch: int8(s.Epoch), base: int32(s.Base), id: uint8(s.Batch)}
+	broken := ""
+	if n.set.cuts == nil {
+		broken = n.watch.write(n, s, n.w.una, n.w.outstanding)
+	} else {
+		m.n, m.content = uint8(n.w.at(s.Batch).records), n.contentOf(s.Batch)
+	}
 	n.w.Commit()
-	n.asked = false
+	n.asked, n.ahead = false, false
 	c := &n.cur
-	c.reqs[c.nreq] = rec{pid: int8(s.ProducerID), epoch: int8(s.Epoch), base: int32(s.Base), id: uint8(s.Batch)}
+	c.reqs[c.nreq] = m
 	c.nreq++
 	if n.set.ignoreWire {
 		return ""
@@ -104,7 +113,7 @@ func (wd *world) connSteps(emit yield) {
 	if c.waiting > 0 {
 		if wd.leader == c.broker && wd.hw >= c.waiting {
 			wd.try(emit, "broker confirms", func(n *world) string {
-				n.reply(&n.cur, Success, int8(int32(n.cur.waiting-1)*n.set.records))
+				n.reply(&n.cur, Success, int8(n.offsetOf(n.cur.broker, n.cur.waiting-1)))
 				return ""
 			})
 		}
@@ -158,7 +167,9 @@ func (n *world) cut() string {
 		open = append(open, rec{id: a.id})
 	}
 	n.abandon()
-	n.watch.lost(open)
+	if n.set.cuts == nil {
+		n.watch.lost(open)
+	}
 	r := n.w.Lost()
 	n.set.variant.lost(&n.w)
 	return n.take(r)
@@ -173,7 +184,9 @@ func (n *world) receive() string {
 	if a.answer == fencedAnswer {
 		return "fenced by itself"
 	}
-	n.watch.answered(a.id, a.answer, n.w.una, n.w.outstanding-1)
+	if n.set.cuts == nil {
+		n.watch.answered(a.id, a.answer, n.w.una, n.w.outstanding-1)
+	}
 	if a.answer == Success {
 		n.noteAcker()
 	}
@@ -262,6 +275,9 @@ func (n *world) take(r Resolution) string {
 	if r.Alarm != NoAlarm {
 		return "alarm: " + r.Alarm.String()
 	}
+	if n.set.cuts != nil {
+		return n.takeResumed(r)
+	}
 	for i := r.NotWritten.From; i < r.NotWritten.To; i++ {
 		n.result[i] = notWritten
 		n.watch.absent(uint8(i))
@@ -308,6 +324,9 @@ func (n *world) judgeWritten(id uint8, offset int64) string {
 // judgeLog judges what is replicated: every batch once, in order, and none of
 // those that were reported not written.
 func (n *world) judgeLog() string {
+	if n.set.cuts != nil {
+		return n.judgeContent()
+	}
 	last := -1
 	for _, m := range n.rep[n.leader].log[:n.hw] {
 		if m.id == 255 {

@@ -11,6 +11,7 @@ type variant struct {
 	onExpire         func(w *Window) Resolution
 	onHear           func(w *Window, r Report) Finding
 	readsAll         bool // also what is not replicated
+	neverRecuts      bool
 	believes         bool // the leader epoch of a success is what metadata said
 	trustsHint       bool
 	deafToForgetting bool
@@ -173,6 +174,23 @@ var (
 	zombieIsBelieved = variant{onHear: func(w *Window, r Report) Finding {
 		r.Current = true
 		return w.Hear(r)
+	}}
+
+	cutsAsBefore    = variant{neverRecuts: true}
+	resumesAsFirst  = variant{onBound: func(w *Window) { w.resumed = false }}
+	newEpochResumed = variant{onExpire: func(w *Window) Resolution {
+		w.resumed = false
+		r := w.Expire()
+		if r.Unknown.Len() == 0 {
+			r.Unknown, r.NotWritten = r.NotWritten, Range{}
+		}
+		return r
+	}}
+	deafAndLost = variant{onHear: func(w *Window, r Report) Finding {
+		if f := w.Hear(r); f != FoundAhead || !w.deaf {
+			return f
+		}
+		return FoundNothing
 	}}
 
 	believesMetadata = variant{believes: true}

@@ -31,6 +31,10 @@ func (wd *world) hearSteps(emit yield) {
 	if !wd.set.reads || !wd.cur.live || wd.w.outstanding > 0 || wd.w.phase != gate {
 		return
 	}
+	if wd.set.cuts != nil {
+		wd.readStep(emit)
+		return
+	}
 	for at, m := range wd.readable(wd.cur.broker) {
 		if i, ok := wd.find(m); ok {
 			wd.try(emit, fmt.Sprint("client reads the log up to ", i), func(n *world) string {
@@ -90,10 +94,18 @@ func (wd *world) report() Report {
 func (n *world) hear() string {
 	n.asked = true
 	r := n.report()
-	n.watch.hinted = n.watch.named(r, n.set.records)
+	if n.set.cuts == nil {
+		n.watch.hinted = n.watch.named(r, n.set.records)
+	}
 	switch f := n.set.variant.hear(&n.w, r); f {
 	case FoundLoss, FoundOther:
 		return "I15: found what is not so: " + f.String()
+	case FoundAhead:
+		n.ahead = true
+	case FoundInside:
+		if left := n.w.Inside(Sequence(r.Last)); !n.set.variant.neverRecuts {
+			n.w.Recut(left)
+		}
 	case FoundGone:
 		if n.memoryLasts() {
 			return "I15: found what is not so: gone"

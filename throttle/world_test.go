@@ -18,6 +18,10 @@ type rec struct {
 	pid, epoch int8
 	base       int32
 	id         uint8 // number of the batch in the window, 255: written before
+
+	// Where batches differ in length, as in a resumed window: the number of
+	// records, and the content, which is the number of the first record.
+	n, content uint8
 }
 
 type replica struct {
@@ -50,6 +54,7 @@ type response struct {
 // budget is how often each fault may still strike.
 type budget struct {
 	cut, refuse, refuseForGood, errorAfter, elect, reload, shrink, expire, forget int8
+	former                                                                        int8 // writes of a former process
 }
 
 // verdicts on batches
@@ -76,6 +81,7 @@ type world struct {
 	epoch int8 // leader epoch
 	acker int8 // the leader epoch of the last success
 	asked bool // the broker was asked, and nothing written since
+	ahead bool // and it found that the log has to be read
 }
 
 // setting is one instance of the world.
@@ -89,8 +95,9 @@ type setting struct {
 	faults     budget
 	anchored   bool // a batch before is written and acknowledged
 	asks       asking
-	reads      bool // the log is read
-	losesState bool // the broker forgets the producer although something is in doubt
+	reads      bool    // the log is read
+	cuts       []int32 // the batches of a resumed window, nil: not resumed
+	losesState bool    // the broker forgets the producer although something is in doubt
 	base       int32
 	variant    variant
 	ignoreWire bool // look at the log only
@@ -109,6 +116,9 @@ func (set *setting) start() world {
 			wd.rep[i].log[0], wd.rep[i].n = rec{base: brokermodel.Add(set.base, -set.records), id: 255}, 1
 		}
 		wd.hw, wd.w.acked, wd.w.next, wd.w.lastEnd = 1, true, Sequence(set.base), int64(set.records)
+	}
+	if set.cuts != nil {
+		wd.resume()
 	}
 	for range set.batches {
 		wd.w.Admit(set.records)
@@ -129,7 +139,7 @@ func (wd *world) memory(b, pid int8) brokermodel.Producer {
 	r := &wd.rep[b]
 	for i := uint8(0); i < r.n; i++ {
 		if m := r.log[i]; m.pid == pid && i >= r.forgot {
-			p.Appended(int16(m.epoch), m.base, wd.set.records, int64(i))
+			p.Appended(int16(m.epoch), m.base, wd.count(m), int64(i))
 		}
 		if i+1 == r.reload {
 			p.Reload()
@@ -141,7 +151,7 @@ func (wd *world) memory(b, pid int8) brokermodel.Producer {
 // judge says what replica b makes of a batch, and where it is already.
 func (wd *world) judge(b int8, m rec) (brokermodel.Verdict, int64) {
 	p := wd.memory(b, m.pid)
-	return wd.set.rules.Judge(&p, wd.rep[b].n == 0, int16(m.epoch), m.base, wd.set.records)
+	return wd.set.rules.Judge(&p, wd.rep[b].n == 0, int16(m.epoch), m.base, wd.count(m))
 }
 
 func (r *replica) append(m rec) {
@@ -286,7 +296,13 @@ func (wd *world) key(dst []byte) []byte {
 		return 0
 	}
 	seq := func(s int32) { put(uint8(s), uint8(s>>8), uint8(s>>24)) }
-	batch := func(m rec) { put(uint8(m.pid), uint8(m.epoch), m.id); seq(m.base) }
+	batch := func(m rec) {
+		put(uint8(m.pid), uint8(m.epoch), m.id)
+		seq(m.base)
+		if wd.set.cuts != nil {
+			put(m.n, m.content)
+		}
+	}
 	w := &wd.w
 	put(uint8(w.producerID), uint8(w.epoch), bit(w.acked)|bit(w.unsettled)<<1|bit(w.bound)<<2|bit(w.fenced)<<3,
 		uint8(w.phase), uint8(w.outstanding), uint8(w.sweepEnd), uint8(w.resumeAt), uint8(w.lastRefusal),
@@ -317,10 +333,16 @@ func (wd *world) key(dst []byte) []byte {
 	b := wd.left
 	put(uint8(b.cut), uint8(b.refuse), uint8(b.refuseForGood), uint8(b.errorAfter), uint8(b.elect),
 		uint8(b.reload), uint8(b.shrink), uint8(b.expire), uint8(b.forget))
+	if wd.set.cuts != nil {
+		put(uint8(b.former))
+		for i := range w.end {
+			put(uint8(w.at(i).records))
+		}
+	}
 	put(wd.result[:]...)
 	put(bit(w.deaf))
 	if wd.set.asks != neverAsks {
-		put(uint8(wd.epoch), uint8(wd.acker), bit(wd.asked), uint8(wd.cur.epoch))
+		put(uint8(wd.epoch), uint8(wd.acker), bit(wd.asked)|bit(wd.ahead)<<1, uint8(wd.cur.epoch))
 		for b := range wd.set.replicas {
 			put(uint8(wd.rep[b].led))
 		}

@@ -1,0 +1,202 @@
+package producer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-kafka/sluice/throttle"
+)
+
+// Mark is a point in the order of Produce calls of a lane: some records lie
+// before it, the others behind.
+type Mark struct {
+	lane *Lane
+	id   *identity
+
+	mu    sync.Mutex
+	left  int // partitions that have not come so far
+	done  chan struct{}
+	parts []PartitionCheckpoint
+	err   error
+}
+
+// position is how far a partition is written: the next sequence, and the offset
+// of the last record, -1 if it is not known.
+type position struct {
+	epoch  int16
+	next   int32
+	offset int64
+}
+
+// pendingMark is a mark that a partition has not reached.
+type pendingMark struct {
+	m  *Mark
+	at uint64 // records accepted before it
+}
+
+// Mark marks the present point: records whose Produce returned before the call
+// lie before it, those of calls that begin after its return lie behind. It waits
+// only while the lane has no producer ID yet or a topic of it is not known; so
+// it costs nothing to mark often, and let Mark.Checkpoint wait elsewhere.
+func (l *Lane) Mark(ctx context.Context) (*Mark, error) {
+	if l.pr.delivery.inCallback() {
+		return nil, ErrInCallback
+	}
+	if f := l.broken.Load(); f != nil {
+		return nil, fmt.Errorf("producer: checkpoint: %w", f.err)
+	}
+	if err := l.identify(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.pr.flushTopics(ctx, l.alone); err != nil {
+		return nil, err
+	}
+	m := &Mark{lane: l, id: l.identity.Load(), done: make(chan struct{}), left: 1}
+	l.each(func(p *partition) { p.placeMark(m) })
+	m.reached()
+	return m, nil
+}
+
+// Mark is Lane.Mark for the records produced without a lane. They do not stop
+// at a failure: after one there is no checkpoint any more.
+func (pr *Producer) Mark(ctx context.Context) (*Mark, error) { return pr.main.Mark(ctx) }
+
+// Checkpoint is Mark, and the Checkpoint of that.
+func (l *Lane) Checkpoint(ctx context.Context) (Checkpoint, error) {
+	m, err := l.Mark(ctx)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return m.Checkpoint(ctx)
+}
+
+// Checkpoint is Lane.Checkpoint for the records produced without a lane.
+func (pr *Producer) Checkpoint(ctx context.Context) (Checkpoint, error) {
+	return pr.main.Checkpoint(ctx)
+}
+
+// identify waits until the lane has a producer ID: a process that dies before
+// its first checkpoint could not be carried on without one.
+func (l *Lane) identify(ctx context.Context) error {
+	if l.identity.Load() != nil {
+		return nil
+	}
+	l.pr.control.renew(l)
+	err := l.pr.delivery.await(ctx, func() bool { return l.identity.Load() != nil || l.pr.closing.Load() })
+	switch {
+	case err != nil:
+		return fmt.Errorf("producer: checkpoint: %w", because(err, l.pr.control.lastError()))
+	case l.identity.Load() == nil:
+		return fmt.Errorf("producer: checkpoint: %w", ErrClosed)
+	}
+	return nil
+}
+
+// Checkpoint waits until everything before the mark is written, and returns how
+// far the lane was there. Nothing behind the mark is counted. It fails if a
+// record of the lane is not known to be written, and when ctx ends; then it may
+// be called again.
+func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
+	m.lane.pr.hurry.Inc()
+	defer m.lane.pr.hurry.Dec()
+	m.lane.each((*partition).nudge)
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		return Checkpoint{}, fmt.Errorf("producer: checkpoint: %w", ctx.Err())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return Checkpoint{}, fmt.Errorf("producer: checkpoint: %w", m.err)
+	}
+	slices.SortFunc(m.parts, func(a, b PartitionCheckpoint) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+	return Checkpoint{
+		ClusterID: m.lane.pr.clusterID.Load(), ProducerID: m.id.producerID, Epoch: m.id.epoch,
+		Taken: time.Now().Round(0), Partitions: slices.Clone(m.parts),
+	}, nil
+}
+
+// placeMark seals the open batch, so that the mark does not lie inside one, and
+// waits for what was accepted so far.
+func (p *partition) placeMark(m *Mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.mu.Lock()
+	m.left++
+	m.mu.Unlock()
+	if p.open != nil {
+		p.seal()
+	}
+	p.marks = append(p.marks, pendingMark{m, p.accepted})
+	p.passMarks()
+}
+
+// passMarks tells the marks that the partition has reached. What is not written
+// ends them all.
+func (p *partition) passMarks() {
+	for len(p.marks) > 0 && p.marks[0].at <= p.settled {
+		m := p.marks[0].m
+		p.marks = p.marks[1:]
+		if p.gap != nil {
+			m.fail(p.gap)
+		} else if p.pos != (position{offset: -1}) {
+			m.add(p.checkpoint())
+		}
+		m.reached()
+	}
+}
+
+func (p *partition) checkpoint() PartitionCheckpoint {
+	return PartitionCheckpoint{
+		Topic: p.topic.name, TopicID: p.place().TopicID, Partition: p.index,
+		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
+	}
+}
+
+// advance notes a batch with its outcome.
+func (p *partition) advance(b *batch, gap error, offset int64) {
+	n := uint64(b.Records())
+	p.settled += n
+	if gap != nil {
+		p.gap = cmp.Or(p.gap, gap)
+		return
+	}
+	if b.attempts > 0 { // else a former process wrote it
+		p.pos.epoch, p.pos.next = b.epoch, int32(b.base)
+	}
+	p.pos.next = int32(throttle.Sequence(p.pos.next).Add(int32(n)))
+	p.pos.offset = -1
+	if offset >= 0 {
+		p.pos.offset = offset + int64(n) - 1
+	}
+}
+
+func (m *Mark) add(pc PartitionCheckpoint) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.parts = append(m.parts, pc)
+}
+
+func (m *Mark) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func (m *Mark) reached() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left--; m.left == 0 {
+		close(m.done)
+	}
+}
