@@ -16,28 +16,41 @@ import (
 // The question goes on the connection about to be used, between Produce
 // requests, and the partition waits for its answer.
 
-// askFrom is how many batches in doubt are worth a round trip: fewer are soon
-// sent again.
-const askFrom = 8
-
 // inquiry is where a partition is with its question to the broker.
 type inquiry struct {
 	wanted  bool // something is to be found out
 	on      *link
+	number  uint64 // of the latest question: the answer to another one is old
+	failed  int    // questions in a row without an answer that says something
 	reading *audit // the log is being read, see auditor
-	// assured: the broker has just said that it knows us. It holds for one look
-	// at a batch that is no longer fresh (R7).
+	// assured: the broker has just said that it knows us. It holds for one
+	// replay of what is no longer fresh (R7), on one connection.
 	assured bool
+	suspect time.Time // since when a broker seems to have lost what was acknowledged
 }
 
-// mayAsk reports whether the broker offers it and the topic allows it.
-func (p *partition) mayAsk(l *link) bool { return l.describes && !p.topic.closedToUs.Load() }
+// mostFailed is how often a question is put on a connection that gets nothing but
+// errors. A partition that cannot do without goes on asking.
+const mostFailed = 3
 
-// doubtful asks for a look at the broker's state if much is in doubt, or if the
-// broker refuses everything.
+// zombieSpan is longer than a deposed leader goes on without knowing it: by then
+// its cluster has fenced it (broker.session.timeout.ms is 9 s), and metadata says
+// who leads.
+const zombieSpan = 12 * time.Second
+
+// mayAsk reports whether the broker offers it, the topic allows it, and there is
+// hope for an answer.
+func (p *partition) mayAsk(l *link) bool {
+	return l.describes && !p.topic.closedToUs.Load() && (p.inquiry.failed < mostFailed || p.resumed)
+}
+
+// doubtful asks for a look at the broker's state before a replay, also a short
+// one: one to a broker that forgot us would double what it has.
 func (p *partition) doubtful(r throttle.Resolution) {
-	p.inquiry.assured = false
-	if r.Stalled || r.Drained && p.win.DoubtLen() >= askFrom {
+	if r.Drained || r.Stalled || r.Written.Len() > 0 {
+		p.inquiry.assured = false // not with every refusal in a replay that is passed over
+	}
+	if r.Stalled || r.Drained && p.win.InDoubt() {
 		p.inquiry.wanted = true
 	}
 }
@@ -53,18 +66,25 @@ func (p *partition) asks(l *link) bool {
 	if !q.wanted || p.win.Outstanding() > 0 {
 		return false
 	}
-	q.wanted = false
+	q.wanted, q.on = false, nil
 	if p.mayAsk(l) {
 		q.on = l
+		q.number++
 	}
-	return q.on == l
+	return q.on != nil
+}
+
+// question is one that was put for a partition.
+type question struct {
+	p      *partition
+	number uint64
 }
 
 // ask puts the questions that were found while a request was built.
 func (b *broker) ask(l *link, now time.Time) {
 	var q inspect.Question
-	for _, p := range b.asking {
-		q.Add(p.topic.name, p.index)
+	for _, one := range b.asking {
+		q.Add(one.p.topic.name, one.p.index)
 	}
 	r := requestPool.Get().(*request)
 	r.asks = append(r.asks, b.asking...)
@@ -86,30 +106,31 @@ func (l *link) hear(r *request, body []byte, now time.Time) error {
 	if err := conn.Decode(resp, body); err != nil {
 		return err
 	}
-	for _, p := range r.asks {
-		p.heard(l, resp, now)
+	for _, q := range r.asks {
+		q.p.heard(l, q.number, resp, now)
 	}
 	return nil
 }
 
 // heard takes what the broker says of this partition.
-func (p *partition) heard(l *link, resp *kmsg.DescribeProducersResponse, now time.Time) {
+func (p *partition) heard(l *link, number uint64, resp *kmsg.DescribeProducersResponse, now time.Time) {
 	p.mu.Lock()
 	var fx effects
-	if q := &p.inquiry; q.on == l {
+	if q := &p.inquiry; q.on == l && q.number == number {
 		q.on = nil
 		e, ok := inspect.Find(resp, p.topic.name, p.index, p.win.State().ProducerID)
 		switch code := retry.Code(e.Code); {
 		case p.link != l:
 		case ok && code == retry.None:
+			q.failed = 0
 			p.hear(e, now, &fx)
-		case code == retry.NotLeaderOrFollower || code == retry.UnknownTopicOrPartition:
-			q.wanted, fx.refresh = true, true
-			p.pauseUntil(now)
-		default:
-			// Not allowed, most likely. It was worth a try; replay and freshness
-			// do without (R7).
+		case code == retry.TopicAuthorizationFailed:
+			// It was worth a try; replay and freshness do without (R7).
 			p.topic.closedToUs.Store(true)
+		default:
+			q.failed++
+			q.wanted, fx.refresh = p.mayAsk(l), true
+			p.pauseUntil(now)
 		}
 		p.settleDown(&fx, now)
 		fx.enqueue = p.target
@@ -123,13 +144,16 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	p.inquiry.assured = false
 	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.current()}
 	if p.resumed {
-		p.hearOfFormer(e, report, fx)
+		p.hearOfFormer(e, report, now, fx)
 		return
 	}
 	found := p.win.Hear(report)
 	p.inquiry.assured = e.Known && e.Epoch == int32(p.win.State().Epoch)
 	p.pr.log.Info("asked the broker for its state", "topic", p.topic.name, "partition", p.index,
 		"known", e.Known, "epoch", e.Epoch, "last_sequence", e.Last, "found", found.String())
+	if p.suspects(found, now, fx) {
+		return
+	}
 	from := p.win.LogEnd()
 	switch {
 	case found == throttle.FoundLoss:
@@ -143,6 +167,28 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	case found == throttle.FoundGone, !p.inquiry.assured && !p.remembered(now):
 		p.stateGone(ErrStateLost, fx)
 	}
+}
+
+// suspects reports whether a finding has to be looked into once more. A broker
+// that gave no success yet may be a deposed leader, for metadata and our memory
+// of leader epochs are both behind; it knows less and has lost nothing. The
+// checker has the case (throttle, "metadata's epoch is taken for a success's").
+func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects) bool {
+	q := &p.inquiry
+	serious := found == throttle.FoundLoss || found == throttle.FoundGone && p.win.InDoubt()
+	if !serious || p.link.broker.id == p.acked.broker {
+		q.suspect = time.Time{}
+		return false
+	}
+	if q.suspect.IsZero() {
+		q.suspect = now
+	}
+	left := zombieSpan - now.Sub(q.suspect)
+	if left > 0 {
+		q.wanted, fx.refresh = true, true
+		p.retryAt = now.Add(min(left, p.pr.cfg.RetryBackoffMax))
+	}
+	return left > 0
 }
 
 // stateGone goes on without the state that the broker had of us. A broker that

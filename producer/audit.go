@@ -32,6 +32,7 @@ type audit struct {
 	// proof: not the batches are wanted but a proof that all is replicated that
 	// the broker counts for the producer ID.
 	proof       bool
+	broker      int32
 	leaderEpoch int32
 	producerID  int64
 }
@@ -109,7 +110,7 @@ func (p *partition) audited(x *audit, f findings, err error) {
 		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "from", x.from, "batches", len(f.batches),
 			"proof", x.proof, "err", err)
 		if x.proof {
-			p.proved(f.entry, err, &fx, time.Now())
+			p.proved(x, f.entry, err, &fx, time.Now())
 		} else {
 			p.read(f.batches, err, &fx)
 		}

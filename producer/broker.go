@@ -32,7 +32,7 @@ type broker struct {
 	// Of the loop alone:
 	todo   turn // taken from ready
 	taken  []*partition
-	asking []*partition // to be asked for, see ask
+	asking []question   // to be put, see ask
 	later  []*partition // for the next request: another lane was first
 	timers timers
 	timer  *time.Timer

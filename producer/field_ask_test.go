@@ -211,3 +211,41 @@ func (r *rig) anyError(target error) bool {
 	}
 	return false
 }
+
+// A deposed leader is behind, and has lost nothing. It is asked again until its
+// cluster has told it, and metadata has told us.
+func TestBehindUnderAnotherBrokerIsLookedIntoAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(1)
+		cc.Brokers = 2
+		r := newRig(t, cc, smallBatches)
+		for range 5 {
+			if _, err := r.sync(t.Context(), producer.Record{}, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lies := 0
+		began := time.Now()
+		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.Broker == 0 {
+				_ = r.c.MoveLeader("t", 0, 1)
+				return producertest.Drop()
+			}
+			return producertest.Fault{}
+		})
+		r.c.OnResponse(func(resp *producertest.Response) {
+			if m, ok := resp.Message.(*kmsg.DescribeProducersResponse); ok && resp.Broker == 1 && time.Since(began) < 5*time.Second {
+				lies++
+				m.Topics[0].Partitions[0].ActiveProducers[0].LastSequence = 2
+			}
+		})
+		for range 20 {
+			r.produce(t.Context(), producer.Record{}, 10)
+		}
+		r.flush(time.Minute)
+		if s := r.p.Stats(); lies < 2 || s.Alarms != 0 || s.Unknown != 0 {
+			t.Errorf("asked %d times, %d alarms, %d unknown", lies, s.Alarms, s.Unknown)
+		}
+		r.judge()
+	})
+}

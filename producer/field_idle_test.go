@@ -130,7 +130,7 @@ func TestK70NoStorm(t *testing.T) {
 		}, map[int16]int{produceAPI: 300, metadataAPI: 600}},
 		"answers get lost": {"t", func(r *rig, _ *traffic) {
 			r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault { return producertest.Drop() })
-		}, map[int16]int{produceAPI: 300, metadataAPI: 600, 18: 400}},
+		}, map[int16]int{produceAPI: 300, metadataAPI: 600, 18: 400, 61: 300}},
 		"topic unknown": {"u", func(*rig, *traffic) {}, map[int16]int{metadataAPI: 300}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func TestK02AfterALostReply(t *testing.T) {
 		for _, window := range []int32{0, 1000} {
 			t.Run(test.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					cc := topics(1)
+					cc := silent() // else the replay might begin further on
 					cc.SequenceWindow = window
 					s := newTapped(t, cc, nil)
 					s.warm(0)

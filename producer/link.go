@@ -21,7 +21,7 @@ type link struct {
 	version   int16        // of Produce
 	describes bool         // it offers DescribeProducers
 	inFlight  atomic.Int64 // bytes
-	answers   atomic.Int64
+	answers   atomic.Int64 // to Produce requests
 
 	mu       sync.Mutex
 	changed  *sync.Cond // a write ended, or the link died
@@ -41,7 +41,7 @@ type request struct {
 	bytes         int64
 	written       time.Time // when the write began
 	attempts      []attempt
-	asks          []*partition // instead: it is a question for these
+	asks          []question // instead: it is a DescribeProducers request
 }
 
 var requestPool = sync.Pool{New: func() any { return new(request) }}
@@ -185,8 +185,8 @@ func (l *link) reap(unsent bool) {
 		requests = append(requests, last)
 	}
 	for i, r := range requests {
-		for _, p := range r.asks {
-			l.broker.enqueue(p) // it asks again, on the next connection
+		for _, q := range r.asks {
+			l.broker.enqueue(q.p) // it asks again, on the next connection
 		}
 		for j := range r.attempts {
 			if at := &r.attempts[j]; !at.done {

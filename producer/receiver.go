@@ -37,7 +37,9 @@ func (l *link) receive() {
 			return
 		}
 		l.inFlight.Sub(r.bytes)
-		l.answers.Inc()
+		if len(r.attempts) > 0 {
+			l.answers.Inc()
+		}
 		r.recycle()
 		l.broker.nudge()
 	}

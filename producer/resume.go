@@ -241,12 +241,12 @@ func (p *partition) carryOn(r *resumed, id *identity) {
 
 // hearOfFormer acts on the broker's entry where a former process may have
 // written, or still write.
-func (p *partition) hearOfFormer(e inspect.Entry, report throttle.Report, fx *effects) {
+func (p *partition) hearOfFormer(e inspect.Entry, report throttle.Report, now time.Time, fx *effects) {
 	epoch := p.win.State().Epoch
 	if p.pos.next == 0 && (!e.Known || e.Epoch < int32(epoch)) {
 		// Nothing of us is there, and nothing has to be. But what a broker has
 		// forgotten looks like that as well.
-		if age(p.topic.lane.resumed.from.Taken, time.Now()) > p.pr.cfg.ProducerIDExpiration/2 {
+		if age(p.topic.lane.resumed.from.Taken, now) > p.pr.cfg.ProducerIDExpiration/2 {
 			fx.gap = p.stopFor(ErrStateLost)
 		}
 		p.inquiry.assured = true
@@ -257,11 +257,15 @@ func (p *partition) hearOfFormer(e inspect.Entry, report throttle.Report, fx *ef
 		p.recut(p.win.Inside(throttle.Sequence(e.Last)))
 		found = p.win.Hear(report)
 	}
+	if p.suspects(found, now, fx) {
+		return
+	}
 	switch found {
 	case throttle.FoundNothing, throttle.FoundPlace:
 		p.inquiry.assured = e.Known && e.Epoch == int32(epoch)
 	case throttle.FoundAhead:
-		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), proof: true, leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID}
+		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), proof: true,
+			broker: p.link.broker.id, leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID}
 		p.inquiry.reading = fx.audit
 	case throttle.FoundLoss:
 		fx.gap = p.stopFor(ErrDataLoss)
@@ -284,9 +288,10 @@ func (p *partition) recut(left int32) {
 }
 
 // proved takes what is proved to be replicated of what a former process wrote.
-func (p *partition) proved(e inspect.Entry, err error, fx *effects, now time.Time) {
+func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, now time.Time) {
 	switch {
 	case err == nil && e.Known && e.Epoch == int32(p.win.State().Epoch):
+		p.acked = acked{x.broker, x.leaderEpoch}
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)
 	case errors.Is(err, retry.TopicAuthorizationFailed):
 		p.topic.closedToUs.Store(true)
@@ -301,7 +306,7 @@ func (p *partition) proved(e inspect.Entry, err error, fx *effects, now time.Tim
 func (p *partition) askFirst(l *link, fx *effects) next {
 	p.inquiry.wanted = true
 	if p.asks(l) {
-		return next{kind: question}
+		return next{kind: toAsk, number: p.inquiry.number}
 	}
 	fx.gap = p.stopFor(ErrCannotAsk)
 	return next{}

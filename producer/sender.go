@@ -102,8 +102,8 @@ func (b *broker) build(l *link, now time.Time) *request {
 			n.encode.encode(b.pr.codec)
 			p.encoded(n.encode, b)
 			b.todo.push(p)
-		case question:
-			b.asking = append(b.asking, p)
+		case toAsk:
+			b.asking = append(b.asking, question{p, n.number})
 		case taken:
 			if b.pr.laned.Load() {
 				o.has[place{p.topic.name, p.index}] = true

@@ -23,6 +23,7 @@ type next struct {
 	kind   nextKind
 	encode *batch    // needsEncoding: this one first, without the lock
 	when   time.Time // later: look again then
+	number uint64    // toAsk: of the question
 }
 
 type nextKind uint8
@@ -31,7 +32,7 @@ const (
 	nothing       nextKind = iota // until something happens
 	later                         // until a time
 	needsEncoding                 // once the batch is encoded
-	question                      // once the broker has said what it knows
+	toAsk                         // once the broker has said what it knows
 	tooBig                        // not in this request any more
 	taken                         // an attempt, committed
 )
@@ -66,7 +67,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return next{kind: later, when: p.retryAt}
 	}
 	if p.asks(l) {
-		return next{kind: question}
+		return next{kind: toAsk, number: p.inquiry.number}
 	}
 	if when := p.sealIfDue(now); !when.IsZero() {
 		return next{kind: later, when: when}
@@ -117,10 +118,11 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		}
 		p.link = l
 		p.win.Bind(l.limits)
-		if q := &p.inquiry; q.on != nil {
-			q.on, q.wanted = nil, true // the answer was lost
+		p.inquiry.failed = 0
+		if q := &p.inquiry; q.on != nil || q.assured {
+			// The answer was lost, or was another broker's.
+			q.on, q.assured, q.wanted = nil, false, true
 		}
-		p.inquiry.assured = false
 		// What brokers hung up on twice may be what they die of. It waits, so
 		// that others get through before it does it again (K24).
 		if p.head().hangUps > 1 {

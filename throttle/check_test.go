@@ -107,6 +107,10 @@ var asked = []setting{
 // to, while that one's requests still arrive, or it wakes up.
 var resumed = []setting{
 	{
+		name: "a proof without offsets", proof: true, cuts: []int32{2, 1, 2}, records: 1, replicas: 2, rules: stock1, anchored: true,
+		faults: budget{elect: 1, former: 2}, asks: alwaysAsks, reads: true,
+	},
+	{
 		name: "stock, an election", cuts: []int32{2, 1}, records: 1, replicas: 2, rules: stock1, anchored: true,
 		faults: budget{elect: 1, former: 2}, asks: alwaysAsks, reads: true,
 	},

@@ -86,6 +86,9 @@ func (n *world) readLog() string {
 	n.watch.connected()
 	n.asked, n.ahead = false, false
 	b := n.cur.broker
+	if n.set.proof {
+		return n.readUpTo(b)
+	}
 	for at, m := range n.readable(b) {
 		r := n.w.Read(int16(m.epoch), Sequence(m.base), n.count(m), n.offsetOf(b, uint8(at)))
 		if broken := n.take(r); broken != "" {
@@ -93,6 +96,15 @@ func (n *world) readLog() string {
 		}
 	}
 	return ""
+}
+
+func (n *world) readUpTo(b int8) string {
+	log := n.readable(b)
+	if len(log) == 0 {
+		return ""
+	}
+	last := log[len(log)-1]
+	return n.take(n.w.ReadUpTo(Sequence(brokermodel.Add(last.base, n.count(last)-1))))
 }
 
 // takeResumed judges what a resumed window decided.

@@ -96,6 +96,7 @@ type setting struct {
 	anchored   bool // a batch before is written and acknowledged
 	asks       asking
 	reads      bool    // the log is read
+	proof      bool    // the owner learns up to where the log is replicated, and no offsets
 	cuts       []int32 // the batches of a resumed window, nil: not resumed
 	losesState bool    // the broker forgets the producer although something is in doubt
 	base       int32

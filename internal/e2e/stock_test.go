@@ -11,7 +11,7 @@ import (
 // A million records of mixed sizes, through all codecs, while every connection
 // is cut once a second.
 func TestStockMillionRecordsWithCuts(t *testing.T) {
-	s := open(t, 1, 0)
+	s := open(t, 0)
 	codecs := []config.Compression{
 		config.CompressionNone, config.CompressionGzip, config.CompressionSnappy, config.CompressionLZ4, config.CompressionZstd,
 	}
@@ -35,7 +35,7 @@ func TestStockMillionRecordsWithCuts(t *testing.T) {
 // replay proves records between which the other one wrote, their offsets stay
 // unknown; none is wrong.
 func TestStockTwoProducersOneTopic(t *testing.T) {
-	s := open(t, 1, 0)
+	s := open(t, 0)
 	small := func(c *config.Config) { c.BatchBytes = 8 << 10 }
 	runs := []*run{s.produceTo("shared", 2, 1, small), s.alsoTo("shared", 1, small)}
 	stop := s.cutEvery(300 * time.Millisecond)
@@ -61,9 +61,9 @@ func TestStockTwoProducersOneTopic(t *testing.T) {
 func TestStockResponsesDroppedThenRestart(t *testing.T) { droppedThenRestart(t, 0) }
 
 func droppedThenRestart(t *testing.T, window int32) {
-	s := open(t, 1, window)
+	s := open(t, window)
 	r := s.produceTo("dropped", 2, 1, func(c *config.Config) { c.BatchBytes = 4 << 10 })
-	const records = 240_000
+	const records = 120_000
 	r.produce(records, 100, 100, func(i int) {
 		switch i {
 		case records / 6:

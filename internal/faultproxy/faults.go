@@ -1,7 +1,6 @@
 package faultproxy
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -12,8 +11,10 @@ type faults struct {
 	mu       sync.Mutex
 	dropping bool
 	delay    time.Duration
-	gate     chan struct{} // closed by resume; nil while not paused
+	damage   int // Produce requests still to be damaged
 	stats    Stats
+
+	gate gate // shut while the proxy is paused
 
 	// dropped is called when a response has been condemned; set by tests.
 	dropped func()
@@ -40,38 +41,22 @@ func (f *faults) due() time.Time {
 	return time.Now().Add(f.delay)
 }
 
-func (f *faults) pause() {
+func (f *faults) setDamage(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.gate == nil {
-		f.gate = make(chan struct{})
-	}
+	f.damage = n
 }
 
-func (f *faults) resume() {
+// corrupt decides whether a Produce request is to be damaged.
+func (f *faults) corrupt() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.gate != nil {
-		close(f.gate)
-		f.gate = nil
+	if f.damage == 0 {
+		return false
 	}
-}
-
-// passGate returns when the proxy is not paused, false if ctx ends first.
-func (f *faults) passGate(ctx context.Context) bool {
-	for {
-		f.mu.Lock()
-		gate := f.gate
-		f.mu.Unlock()
-		if gate == nil {
-			return ctx.Err() == nil
-		}
-		select {
-		case <-gate:
-		case <-ctx.Done():
-			return false
-		}
-	}
+	f.damage--
+	f.stats.Corrupted++
+	return true
 }
 
 func (f *faults) connected() {
@@ -80,27 +65,50 @@ func (f *faults) connected() {
 	f.stats.Connections++
 }
 
-// message decides what becomes of a message that begins now.
-func (f *faults) message(dir direction) (drop bool) {
-	if drop = f.judge(dir); drop {
+// message decides what becomes of a message that begins now. A response is for
+// nobody when its client is gone.
+func (f *faults) message(dir direction, nobody bool) (drop bool) {
+	if drop = f.judge(dir, nobody); drop {
 		f.dropped()
 	}
 	return drop
 }
 
-func (f *faults) judge(dir direction) (drop bool) {
+func (f *faults) judge(dir direction, nobody bool) (drop bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case dir == requests:
 		f.stats.Requests++
+		return false
+	case nobody:
+		f.stats.Orphans++
+		return true
 	case f.dropping:
 		f.stats.Dropped++
 		return true
 	default:
 		f.stats.Responses++
+		return false
 	}
-	return false
+}
+
+func (f *faults) halfOpened() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.HalfOpen++
+}
+
+func (f *faults) swallowed(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.SwallowedBytes += int64(n)
+}
+
+func (f *faults) straggled(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Stragglers += n
 }
 
 func (f *faults) forwarded(dir direction, n int) {

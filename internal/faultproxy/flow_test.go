@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type arrival struct {
 // arrivals, in virtual time.
 type bench struct {
 	faults   *faults
+	flow     *flow
 	in       *io.PipeWriter
 	start    time.Time
 	arrivals []arrival
@@ -35,7 +37,8 @@ func newBench(t *testing.T, dir direction) *bench {
 	b := &bench{faults: newFaults(), start: time.Now()}
 	var out *io.PipeReader
 	out, b.in = io.Pipe()
-	f := newFlow(dir, out, b, b.faults)
+	f := newFlow(dir, out, b, b.faults, new(atomic.Bool))
+	b.flow = f
 	go f.read(t.Context())
 	go func() { b.err = f.write(t.Context()) }()
 	return b
@@ -97,12 +100,12 @@ func TestPauseHoldsEverythingUntilResume(t *testing.T) {
 			b := newBench(t, dir)
 			b.faults.setDelay(10 * ms)
 			b.say(t, "on the line")
-			b.faults.pause()
-			b.faults.pause()
+			b.faults.gate.shut()
+			b.faults.gate.shut()
 			b.say(t, "after")
 			time.Sleep(100 * ms)
-			b.faults.resume()
-			b.faults.resume()
+			b.faults.gate.open()
+			b.faults.gate.open()
 			b.want(t, arrival{"on the line", 100 * ms}, arrival{"after", 100 * ms})
 		})
 	}

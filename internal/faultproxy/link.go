@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // link is one connection of a client and the one to the target that belongs to
@@ -13,6 +14,9 @@ type link struct {
 	client *net.TCPConn
 	ctx    context.Context // ends with the link
 	cancel context.CancelFunc
+
+	deserted  atomic.Bool // the client is gone; the target may not know
+	straggler bool        // and is not to, whatever is cut; guarded by Proxy.mu
 
 	mu     sync.Mutex
 	target *net.TCPConn // nil until connected
@@ -56,8 +60,8 @@ func (l *link) connected(target *net.TCPConn) bool {
 		return false
 	}
 	l.target = target
-	l.up = newFlow(requests, l.client, target, l.faults)
-	l.down = newFlow(responses, target, l.client, l.faults)
+	l.up = newFlow(requests, l.client, target, l.faults, &l.deserted)
+	l.down = newFlow(responses, target, l.client, l.faults, &l.deserted)
 	return true
 }
 
@@ -77,9 +81,25 @@ func (l *link) carryDown() {
 		l.down.line.drain()
 		return
 	}
+	if l.deserted.Load() {
+		return
+	}
 	if l.down.line.broken() || l.client.CloseWrite() != nil {
 		l.reset()
 	}
+}
+
+// flows returns both directions, nil before the link is connected.
+func (l *link) flows() (up, down *flow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.up, l.down
+}
+
+// desert resets the client's side alone.
+func (l *link) desert() {
+	l.deserted.Store(true)
+	abandon(l.client)
 }
 
 // close ends a link in which nothing is left to carry. The kernel goes on to

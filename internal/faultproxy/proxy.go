@@ -1,7 +1,9 @@
 // Package faultproxy is a TCP proxy for tests, to be put between a Kafka client
-// and a broker: it cuts connections, swallows responses, adds a round trip or
+// and a broker: it cuts connections, one way or both, swallows responses, holds
+// requests back until their client is gone, damages them, adds a round trip or
 // stands still, when the test says so. It knows where a message of the Kafka
-// protocol begins and ends, no more; connections must be in plaintext.
+// protocol begins and ends, and which is a Produce request, no more; connections
+// must be in plaintext.
 //
 // A proxy in between makes some faults worse than a network does, which is what
 // it is for: it has read requests from a client that the client's closing of
@@ -50,13 +52,17 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // returns how many there were. What the proxy held of them is lost; what a side
 // has already received stays received, so the broker may still execute requests
 // that arrived before the cut. New connections are served as ever.
-func (p *Proxy) CutAll() int {
+// Connections that [Stragglers] have made one-sided are passed over.
+func (p *Proxy) CutAll() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.links)
 	for l := range p.links {
+		if l.straggler {
+			continue
+		}
 		l.reset()
 		delete(p.links, l)
+		n++
 	}
 	p.cuts += n
 	return n
@@ -83,10 +89,15 @@ func (p *Proxy) Delay(d time.Duration) { p.faults.setDelay(d) }
 // direction of a connection may be writing at this moment can still arrive. A
 // client can go on writing until the kernel's buffers are full. No effect if
 // paused.
-func (p *Proxy) Pause() { p.faults.pause() }
+func (p *Proxy) Pause() { p.faults.gate.shut() }
 
 // Resume lets everything flow again. No effect if not paused.
-func (p *Proxy) Resume() { p.faults.resume() }
+func (p *Proxy) Resume() { p.faults.gate.open() }
+
+// CorruptProduce damages the next n Produce requests that arrive from clients: one
+// bit in the middle is turned, where the records are, so that the broker finds a
+// wrong checksum. 0 takes back what has not happened yet.
+func (p *Proxy) CorruptProduce(n int) { p.faults.setDamage(n) }
 
 // Stats are counts since the proxy was started.
 type Stats struct {
@@ -99,6 +110,18 @@ type Stats struct {
 	Responses int64
 	// Dropped is the number of responses swallowed instead.
 	Dropped int64
+
+	// Corrupted is the number of Produce requests damaged.
+	Corrupted int64
+	// Stragglers is the number of Produce requests forwarded when their client
+	// had lost the connection, and Orphans that of the responses which then came
+	// for nobody: the broker has served as many requests of clients that are gone.
+	Stragglers int64
+	Orphans    int64
+	// HalfOpen is the number of connections that were made half-open, and
+	// SwallowedBytes what vanished in them.
+	HalfOpen       int
+	SwallowedBytes int64
 
 	RequestBytes  int64 // forwarded to the broker
 	ResponseBytes int64 // forwarded to the client

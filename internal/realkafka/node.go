@@ -31,9 +31,10 @@ type node struct {
 	controller string
 	advertised string
 
-	mu   sync.Mutex // held while the node changes between up and down
-	proc *process   // nil: never started, or gone
-	log  *brokerLog // of the last start
+	mu     sync.Mutex // held while the node changes between up and down
+	proc   *process   // nil: never started, or gone
+	log    *brokerLog // of the last start
+	asleep bool       // paused
 }
 
 func (n *node) configPath() string { return filepath.Join(n.dir, "server.properties") }
@@ -72,7 +73,7 @@ func (n *node) start() error {
 	if err != nil {
 		return err
 	}
-	n.log = log
+	n.log, n.asleep = log, false
 	if n.proc, err = startProcess(n.command("kafka.Kafka", n.configPath()), log); err != nil {
 		return errors.Join(fmt.Errorf("realkafka: start node %d: %w", n.id, err), log.Close())
 	}
@@ -129,11 +130,17 @@ func (n *node) stop() error {
 }
 
 func (n *node) pause() error {
-	return n.whileUp("pause", func(p *process) error { return p.pause(stopTimeout) })
+	return n.whileUp("pause", func(p *process) error {
+		n.asleep = true
+		return p.pause(stopTimeout)
+	})
 }
 
 func (n *node) resume() error {
-	return n.whileUp("resume", func(p *process) error { return p.signal(sigCont) })
+	return n.whileUp("resume", func(p *process) error {
+		n.asleep = false
+		return p.signal(sigCont)
+	})
 }
 
 func (n *node) whileUp(what string, do func(*process) error) error {
@@ -153,6 +160,13 @@ func (n *node) running() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.proc.running()
+}
+
+// sleeping tells whether the process is paused.
+func (n *node) sleeping() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.asleep
 }
 
 func (n *node) removeData() error { return os.RemoveAll(n.dataDir()) }

@@ -61,20 +61,10 @@ func (c *Cluster) running() []*node {
 }
 
 func (c *Cluster) awaitTopic(name string, partitions int32) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	deadline := time.After(topicTimeout)
-	for {
-		err := c.topicServed(name, partitions)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			return fmt.Errorf("realkafka: topic %s is not served after %v: %w", name, topicTimeout, err)
-		}
+	if err := poll(topicTimeout, func() error { return c.topicServed(name, partitions) }); err != nil {
+		return fmt.Errorf("realkafka: topic %s is not served: %w", name, err)
 	}
+	return nil
 }
 
 // topicServed says what is missing until the topic can be used on every node.
@@ -100,20 +90,12 @@ func (c *Cluster) topicServed(name string, partitions int32) error {
 
 // leaders returns the leader of each partition as this node knows it.
 func (n *node) leaders(topic string) (map[int32]int32, error) {
-	t := kmsg.NewMetadataRequestTopic()
-	t.Topic = kmsg.StringPtr(topic)
-	req := kmsg.NewPtrMetadataRequest()
-	req.SetVersion(metadataVersion)
-	req.Topics = append(req.Topics, t)
-	resp, err := ask[*kmsg.MetadataResponse](n.client, req)
+	partitions, err := n.partitions(topic)
 	if err != nil {
 		return nil, err
 	}
-	if err := codeError(resp.Topics[0].ErrorCode, nil); err != nil {
-		return nil, err
-	}
 	leaders := make(map[int32]int32)
-	for _, p := range resp.Topics[0].Partitions {
+	for _, p := range partitions {
 		if err := codeError(p.ErrorCode, nil); err != nil {
 			return nil, fmt.Errorf("partition %d: %w", p.Partition, err)
 		}

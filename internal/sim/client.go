@@ -30,6 +30,7 @@ type part struct {
 
 	target      int // broker, -1: none known
 	leaderEpoch int32
+	older       int // answers in a row with an older leader epoch
 	topic       int32
 	topicSeen   int32 // what metadata says now
 	link        int   // -1: not bound
@@ -43,6 +44,11 @@ type part struct {
 	oldest   uint64 // number behind the last batch with an old timestamp
 	cautious bool
 	pending  pending
+	inquiry  inquiry
+	acked    acked
+	closed   bool // a broker would not answer questions about this topic
+	fatal    bool // another owner uses the producer id
+	phase    phase
 
 	watch   watch
 	outcome []outcome // by record
@@ -58,7 +64,7 @@ type anchor struct {
 
 // pending is what waits until nothing is outstanding.
 type pending struct {
-	forgotten, giveUp, stateGone bool
+	forgotten, giveUp bool
 }
 
 func (p *part) size() int { return len(p.q) - p.head }
@@ -80,7 +86,7 @@ func (p *part) inDoubt() int {
 func (p *part) reset(o *Options) {
 	*p = part{
 		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
-		target: -1, leaderEpoch: -1, link: -1, ident: -1,
+		target: -1, leaderEpoch: -1, link: -1, ident: -1, acked: noneAcked,
 		backoff: retry.NewBackoff(duration(20*millis), duration(500*millis)),
 	}
 }
@@ -129,16 +135,20 @@ func (s *sim) settle(m *piece, missing bool) {
 	if d.Fate != retry.Committed {
 		b.code = m.code
 	}
-	a := s.answerOf(i, b, d)
+	a := s.answerOf(i, b, d, m.batch == p.base)
 	s.watchAnswer(i, m.batch, a)
 	stamp := b.stamp
 	r := s.v.settle(p.win, m.batch, a, m.offset)
+	s.notePhase(i)
 	if r.Written.Len() > 0 {
 		p.anchor = anchor{true, s.now, stamp}
+		p.acked = acked{s.links[p.link].broker, p.leaderEpoch}
+		p.watch.led = m.led
 		p.backoff.Reset()
 		p.retryAt = 0
 	}
 	s.resolve(i, r)
+	s.doubtful(i, r)
 	if moving := p.link >= 0 && s.links[p.link].broker != p.target; (d.Backoff || r.Stalled) && !moving {
 		s.pauseUntil(i)
 	}
@@ -158,7 +168,7 @@ func (s *sim) settle(m *piece, missing bool) {
 
 func (s *sim) classify(m *piece, missing bool) retry.Decision {
 	if missing {
-		s.effect(eOmitted)
+		s.effectAt(eOmitted, m.part)
 		if s.v.trustsSilence {
 			m.offset = -1
 			return retry.Decision{Fate: retry.Committed}
@@ -172,7 +182,7 @@ func (s *sim) classify(m *piece, missing bool) retry.Decision {
 }
 
 // answerOf translates for the window, which knows nothing of codes.
-func (s *sim) answerOf(i int, b *batch, d retry.Decision) throttle.Answer {
+func (s *sim) answerOf(i int, b *batch, d retry.Decision, head bool) throttle.Answer {
 	b.tries++
 	if d.Tries == 0 {
 		b.tries = 0
@@ -190,7 +200,11 @@ func (s *sim) answerOf(i int, b *batch, d retry.Decision) throttle.Answer {
 	case retry.Refused:
 		return throttle.Refused
 	case retry.Fenced:
-		s.violate("I21: fenced by itself")
+		if s.logs[i].aliens == 0 {
+			s.violate("I21: fenced by itself")
+		}
+		s.effect(eFenced)
+		p.fatal = true
 	case retry.Forgotten:
 		p.pending.forgotten = true
 	case retry.NotAppended:
@@ -198,7 +212,7 @@ func (s *sim) answerOf(i int, b *batch, d retry.Decision) throttle.Answer {
 			return throttle.Refused
 		}
 	default:
-		p.pending.giveUp = p.pending.giveUp || enough
+		p.pending.giveUp = p.pending.giveUp || enough && head
 		return throttle.Uncertain
 	}
 	return throttle.NotAppended
@@ -216,6 +230,7 @@ func (s *sim) pauseUntil(i int) {
 func (s *sim) regate(i int) (drained bool) {
 	p := &s.parts[i]
 	drained = p.win.Regate()
+	s.notePhase(i)
 	p.watch.gated(!drained)
 	return drained
 }
@@ -248,7 +263,7 @@ func (s *sim) headRefused(i int) {
 func (s *sim) settleDown(i int) {
 	p := &s.parts[i]
 	moving := p.link >= 0 && s.links[p.link].broker != p.target
-	if p.pending == (pending{}) && p.topic == p.topicSeen && !s.due(p) && !moving {
+	if p.pending == (pending{}) && !p.fatal && p.topic == p.topicSeen && !s.due(p) && !moving {
 		return
 	}
 	if s.v.movesUndrained && moving && p.win.Outstanding() > 0 {
@@ -262,13 +277,15 @@ func (s *sim) settleDown(i int) {
 		return
 	}
 	switch pd := p.pending; {
+	case p.fatal:
+		s.give(i, causeOther, p.win.Fence())
 	case p.topic != p.topicSeen && s.v.topicBlind:
 		p.topic = p.topicSeen
 	case p.topic != p.topicSeen:
 		s.effectIf(p.win.InDoubt(), eRecreated)
-		p.topic, p.gold.ackedEnd = p.topicSeen, 0
+		p.topic, p.gold.ackedEnd, p.acked = p.topicSeen, 0, noneAcked
 		s.give(i, causeNewLog, p.win.NewLog())
-	case (pd.forgotten || pd.stateGone) && p.win.InDoubt():
+	case pd.forgotten && p.win.InDoubt():
 		s.effect(eForgottenInDoubt)
 		s.give(i, causeForgotten, p.win.Disown())
 	case pd.forgotten:
@@ -278,8 +295,9 @@ func (s *sim) settleDown(i int) {
 	}
 	p.pending = pending{}
 	for s.due(p) {
-		s.effect(eExpired)
-		s.effectIf(p.win.InDoubt(), eExpiredInDoubt)
+		s.effectAt(eExpired, i)
+		s.effectAtIf(p.win.InDoubt(), eExpiredInDoubt, i)
+		p.inquiry = inquiry{}
 		s.expire(i, causeDeadline)
 	}
 	if moving && p.win.Outstanding() == 0 {
@@ -291,6 +309,7 @@ func (s *sim) settleDown(i int) {
 func (s *sim) expire(i int, why cause) { s.give(i, why, s.v.expire(s.parts[i].win)) }
 
 func (s *sim) give(i int, why cause, r throttle.Resolution) {
+	s.notePhase(i)
 	s.parts[i].watch.gated(false)
 	s.resolveFor(i, r, why)
 }

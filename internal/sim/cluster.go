@@ -13,6 +13,8 @@ type logOf struct {
 	old     [4]leadership
 	moved   int64  // time of the last election
 	expired uint32 // times that some replica forgot a producer
+	aliens  uint32 // batches of another owner of our producer id
+	armed   bool   // all forget the producer at the next moment at which a client asks
 }
 
 // leadership is what metadata says of a partition.
@@ -209,7 +211,7 @@ func (s *sim) shrink(p, b int, until int64) {
 	l.isr &^= 1 << b
 	leader.isr = l.isr
 	l.rep[b].joinAfter = until
-	s.effect(eShrunk)
+	s.effectAt(eShrunk, p)
 	s.kick(p, b, max(until-s.now, 0))
 	s.advance(p, l.leader)
 }
@@ -239,6 +241,9 @@ func (s *sim) kill(b int, downFor int64) {
 	if !br.up {
 		return
 	}
+	for p := range s.opt.Partitions {
+		s.effectAtIf(s.logs[p].leader == b, eLeaderKilled, p)
+	}
 	br.up, br.paused = false, false
 	s.breakConnections(b)
 	for p := range s.opt.Partitions {
@@ -249,7 +254,6 @@ func (s *sim) kill(b int, downFor int64) {
 		r := &l.rep[b]
 		r.leads, r.follows, r.epoch = false, false, -1
 		if l.leader == b {
-			s.effect(eLeaderKilled)
 			s.elect(p, s.candidate(p, b))
 		}
 		s.add(300*millis, evLag, p, b)
@@ -280,7 +284,7 @@ func (s *sim) reloadMemory(p, b int, clean bool) {
 	if clean {
 		r.snapshot = len(r.log)
 		if s.parts[p].inDoubt() > 1 {
-			s.effect(eSnapshotInDoubt)
+			s.effectAt(eSnapshotInDoubt, p)
 		}
 	}
 	r.rebuild(len(r.log))
@@ -344,7 +348,7 @@ func (s *sim) lag(p, b int) {
 		return
 	}
 	if next := s.candidate(p, b); next >= 0 {
-		s.effect(eLeaderPaused)
+		s.effectAt(eLeaderPaused, p)
 		s.elect(p, next)
 		s.add(300*millis, evLag, p, b)
 	}

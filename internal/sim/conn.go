@@ -18,8 +18,14 @@ type piece struct {
 	code   retry.Code
 	offset int64 // -1: none in the answer
 	omit   bool
-	place  int // entries that must be replicated before the answer; 0: it is there
+	led    int32 // leader epoch of the replica that judged it
+	place  int   // entries that must be replicated before the answer; 0: it is there
 	hint   leadership
+
+	// of the answer to a question: what the broker knows of pid
+	known bool
+	last  int32
+	alien bool // that was written by another owner
 }
 
 const maxPieces = maxPartitions
@@ -27,6 +33,7 @@ const maxPieces = maxPartitions
 // request is what stands in the queue of a connection.
 type request struct {
 	n        int
+	question bool // DescribeProducers, and not Produce
 	p        [maxPieces]piece
 	throttle int64
 	sent     int64
@@ -121,7 +128,9 @@ func (s *sim) respond(id int) {
 		return
 	}
 	if _, ok := s.strikes(fLoseAnswer, c.broker); ok {
-		s.effectIf(rq.appended(), eAnswerLost)
+		if rq.appended() {
+			s.effectOn(eAnswerLost, id)
+		}
 		s.breakConn(id)
 		return
 	}
@@ -129,16 +138,21 @@ func (s *sim) respond(id int) {
 		rq.throttle = millis + int64(h%300)*millis
 		c.mutedUntil = s.now + rq.throttle
 	}
-	for i := range rq.n {
-		if _, ok := s.strikes(fOmit, c.broker); ok {
-			rq.p[i].omit = true
-		}
-	}
+	s.leaveOut(rq, c.broker)
 	if !c.holeOut {
 		c.lastAnswer = max(c.lastAnswer+1, s.now+s.netDelay(c.broker))
 		s.addAt(c.lastAnswer, evAnswer, id, 0)
 	}
 	s.serveNext(id)
+}
+
+// leaveOut lets the broker forget entries of a response.
+func (s *sim) leaveOut(rq *request, b int) {
+	for i := range rq.n {
+		if _, ok := s.strikes(fOmit, b); ok && !rq.question {
+			rq.p[i].omit = true
+		}
+	}
 }
 
 func (rq *request) appended() bool {

@@ -1,14 +1,33 @@
 // Package sim is a Kafka cluster, its network and a small client in one loop
 // with virtual time. The client keeps its partitions with the real
-// throttle.Window, retry.Classify and retry.Backoff; brokers judge by
-// internal/brokermodel. Everything that is left to chance is a function of a
-// seed, so that a run can be repeated, and shrunk to the faults that matter.
+// throttle.Window, retry.Classify and retry.Backoff, and asks brokers what they
+// know as package producer does; brokers judge by internal/brokermodel.
+// Everything that is left to chance is a function of a seed, so that a run can
+// be repeated, and shrunk to the faults that matter.
 //
 // One event is one step. At every step the invariants of docs/design.md are
-// judged: on what goes over the wire (watch.go) and on what is replicated and
-// reported (judge.go). Counters say where each fault had an effect
-// (effects.go); a run in which one of them stays zero proves nothing about it.
+// judged: on what goes over the wire (watch.go), on what is replicated and
+// reported (judge.go), and on what the client makes of the brokers' answers
+// (finding.go). Counters say where each fault had an effect (effects.go), and in
+// which state of the partition (matrix.go); a run in which a fault has no effect,
+// or a cell that is required stays empty, proves nothing about it and fails.
 //
-// What no client can stand is left out: a request of an abandoned connection
-// that arrives after the broker forgot the producer.
+// What no client can stand is left out:
+//
+//   - A request of an abandoned connection that arrives after the broker forgot
+//     the producer.
+//   - A producer that is forgotten early, while something is in doubt, where the
+//     client is not about to ask: it asks when eight batches or more are in
+//     doubt, when a replay was refused to its end, and when it is not fresh.
+//     Without leave to ask, producers are forgotten only by their age.
+//   - A producer that is forgotten between the broker's word that it knows it
+//     and what is sent on that word.
+//   - Another owner of the producer id whose batches have the sequences of ours:
+//     a broker takes ours for them and says so with a success. Here it writes
+//     one batch that is larger than all of ours, ahead of us or in the next
+//     epoch.
+//   - A broker that passes for current because metadata was behind when the last
+//     success came, and is behind itself: it seems to have lost what it never
+//     had. The client may raise a false alarm then, and give up what is in doubt
+//     as unknown. Nothing in Kafka tells it better.
 package sim

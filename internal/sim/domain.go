@@ -15,6 +15,7 @@ const (
 	dJitter
 	dPick
 	dStraggle
+	dAudit
 
 	// Faults of a moment: asked at every request or answer.
 	fDelay
@@ -30,7 +31,8 @@ const (
 	fMissingMetadata
 	fBackwardMetadata
 	fSlowFetch
-	fPoison // no broker ever takes the batch
+	fPoison     // no broker ever takes the batch
+	fAskRefused // a question is not answered
 
 	// Faults that come by themselves, from time to time.
 	fCutRST
@@ -48,6 +50,7 @@ const (
 	fUnclean
 	fForget
 	fForeign
+	fSecond // owner of the producer id
 	domains
 )
 
@@ -57,11 +60,11 @@ const (
 )
 
 var domainNames = [domains]string{
-	"swarm", "size", "pause", "stamp", "net", "disk", "fetch", "learn", "jitter", "pick", "straggle",
+	"swarm", "size", "pause", "stamp", "net", "disk", "fetch", "learn", "jitter", "pick", "straggle", "audit",
 	"delay", "refuse", "refuse-good", "error-before", "error-after", "lose-request", "lose-answer", "omit", "throttle",
-	"stale-metadata", "missing-metadata", "backward-metadata", "slow-fetch", "poison",
+	"stale-metadata", "missing-metadata", "backward-metadata", "slow-fetch", "poison", "ask-refused",
 	"cut-rst", "cut-fin", "hole-in", "hole-out", "kill", "pause-broker", "all-down", "prefer", "shutdown", "shrink",
-	"snapshot", "recreate", "unclean", "forget", "foreign",
+	"snapshot", "recreate", "unclean", "forget", "foreign", "second-owner",
 }
 
 func (d domain) String() string { return domainNames[d] }

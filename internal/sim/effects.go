@@ -70,6 +70,24 @@ const (
 	eExhausted
 	eUnclean
 	eAlarm
+	eAsked
+	eAskRefused
+	eToldByFollower
+	eToldByZombie
+	eNothingTold
+	ePlaceTold
+	eLossTold
+	eGoneTold
+	eOtherTold
+	eForgotUnderDoubt
+	eSeen
+	eReadFailed
+	eSecondOwner
+	eFenced
+	eWentBack
+	eDeleted
+	eUncleanElection
+	eStateExpired
 	effects
 )
 
@@ -91,6 +109,11 @@ var effectNames = [effects]string{
 	"vouched for by a new batch", "more than 30 batches in doubt", "replay beyond a smaller window",
 	"record with an old timestamp in the anchor", "sequence wrapped", "producer id renewed", "epochs exhausted",
 	"unclean election lost acknowledged data", "alarm raised",
+	"broker asked", "question refused", "question answered by a follower", "question answered by a zombie",
+	"asked, and nothing found", "asked: the place to go on", "asked: loss", "asked: state gone", "asked: a second owner",
+	"state forgotten under a doubt", "batch seen in the log", "log read failed", "a second owner wrote", "fenced by a second owner",
+	"older metadata believed after a while",
+	"topic deleted and created", "unclean election", "state expired at the leader",
 }
 
 func (e effect) String() string { return effectNames[e] }

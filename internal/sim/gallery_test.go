@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -193,9 +195,12 @@ func overflows() variant {
 	}}
 }
 
-var gallery = []mutant{
+// gallery is all mutants: of the rules of sending, and of those of asking.
+var gallery = slices.Concat(senders, askers)
+
+var senders = []mutant{
 	{"no gate", "KAFKA-15591, kgo 223", []string{"I12"}, noGate, nil},
-	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3"}, noGate.silent(), newLeaders},
+	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3", "I4"}, noGate.silent(), newLeaders},
 	{"the gate is not armed after a pause", "ours", []string{"I12"}, variant{idleBlind: true}, idle},
 	{"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, variant{epochBlind: true}, nil},
 	{"no caution behind old timestamps", "KIP-854", []string{"I12"}, variant{caution: func(s *sim, p *part) {
@@ -209,7 +214,7 @@ var gallery = []mutant{
 	{"retry numbered anew", "sarama 3354", []string{"I10", "I13"}, renumbers, nil},
 	{"retry numbered anew: the log is doubled", "Redpanda 3039", []string{"I2", "I3"}, renumbers.silent(), nil},
 	{"epoch bumped at OUT_OF_ORDER", "KIP-360, Java", []string{"I10", "I13"}, javasBump, nil},
-	{"epoch bumped at OUT_OF_ORDER: the log is doubled", "KIP-360, Java", []string{"I2", "I3"}, javasBump.silent(), newLeaders},
+	{"epoch bumped at OUT_OF_ORDER: the log is doubled", "KIP-360, Java", []string{"I2", "I3", "I4"}, javasBump.silent(), newLeaders},
 	{"a retry cut anew", "librdkafka 4750", []string{"I10"}, variant{onWire: func(_ *sim, _ int, b *batch, _ *throttle.Send) {
 		if b.wire.sent && b.count > 1 {
 			b.count--
@@ -251,7 +256,7 @@ var gallery = []mutant{
 		o.KIP758, o.LatestIsDuplicate, o.CapBatches = 31, 1, 0
 	}},
 	{"a sequence below zero", "kgo 1.5.3, KAFKA-7693", []string{"I11", "I10"}, overflows(), func(o *Options) { o.NearWrap = 1 }},
-	{"sequences begin anew when metadata misses the partition", "librdkafka 1.8", []string{"I10", "I11"}, variant{
+	{"sequences begin anew when metadata misses the partition", "librdkafka 1.8", []string{"I10", "I11", "I25"}, variant{
 		restart: func(_ *sim, p *part) { begin(p.win, int64(p.ident), *in[int16](p.win, "epoch")) },
 	}, func(o *Options) { o.rate[fMissingMetadata] = 8192 }},
 
@@ -277,15 +282,15 @@ var gallery = []mutant{
 		o.rate[fRefuse], o.rate[fLoseRequest], o.DeliveryTimeout = 8192, 4096, 2*seconds
 	}},
 	{"a broker's memory taken for written", "protocol 5.2", []string{"I1"}, believes, newLeaders},
-	{"a new batch vouches in an epoch without a success", "design 6", []string{"I1"}, vouchesUnknown, func(o *Options) {
-		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest] = 8192, 2048, 2048
+	{"a new batch vouches in an epoch without a success", "design 6", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
+		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest], o.Asks = 8192, 2048, 2048, 0
 	}},
 	{"an entry left out taken for written", "K31", []string{"I1"}, variant{trustsSilence: true}, func(o *Options) {
 		o.rate[fOmit], o.rate[fRefuse] = 2048, 8192
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
 
-	{"only the expired head given up", "design 7", []string{"I7", "I19", "I21", "I13", "I18"}, expiresHeadOnly, nil},
+	{"only the expired head given up", "design 7", []string{"I7", "I19", "I21", "I22", "I13", "I18"}, expiresHeadOnly, nil},
 	{"a new producer id over something unknown", "design 8", []string{"I13"}, newIDOverUnknown, nil},
 	{"a new producer id over something unknown: the log shows it", "design 8", []string{"I2", "I3", "I4", "I21"}, newIDOverUnknown.silent(), nil},
 	{"what is in doubt is sent past its deadline", "C.10 M15", []string{"I18"}, variant{retriesPastExpiry: true}, nil},

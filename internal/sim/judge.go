@@ -27,6 +27,8 @@ const (
 	causeNewLog
 	causeForgotten
 	causeGivenUp
+	causeOther // owner of the producer id
+	causeRead  // in the log
 )
 
 // gold is the replicated log of a partition, as it was judged.
@@ -58,7 +60,7 @@ func (s *sim) judgeReplicated(p, b int) {
 func (s *sim) judgeEntry(p int, e *entry) {
 	c := &s.parts[p]
 	switch {
-	case e.pid == foreign:
+	case !e.ours():
 		return
 	case c.at[e.first] != 0:
 		s.violate("I2: doubled")
@@ -86,7 +88,7 @@ func (s *sim) judgeElection(p int) {
 	c := &s.parts[p]
 	for i := keep; i < len(g.log); i++ {
 		e := &g.log[i]
-		if e.pid == foreign {
+		if !e.ours() {
 			continue
 		}
 		c.at[e.first] = 0
@@ -98,7 +100,7 @@ func (s *sim) judgeElection(p int) {
 	g.log = g.log[:keep]
 	g.next = c.gold.gone
 	for i := keep - 1; i >= 0; i-- {
-		if e := &g.log[i]; e.pid != foreign {
+		if e := &g.log[i]; e.ours() {
 			g.next = e.first + uint32(e.units)
 			break
 		}
@@ -124,7 +126,7 @@ func (s *sim) resolveFor(i int, r throttle.Resolution, why cause) {
 	if r.Alarm != throttle.NoAlarm {
 		s.judgeAlarm(i, r)
 	}
-	if r.Unknown.Len() > 0 && why == causeAnswer && r.Alarm != throttle.AlarmGap && !s.unclean {
+	if r.Unknown.Len() > 0 && why == causeAnswer && r.Alarm != throttle.AlarmGap && !s.unclean && !s.aliens {
 		s.violate("I21: unknown without a cause")
 	}
 	offset := r.FirstOffset
@@ -162,7 +164,7 @@ func (s *sim) resolveFor(i int, r throttle.Resolution, why cause) {
 // judgeUnknown demands a reason for not knowing. Where the broker's state cannot
 // be relied on, an attempt long ago is one, and one of a later batch (I7).
 func (s *sim) judgeUnknown(b *batch, last bool, why cause, a throttle.Alarm) {
-	lost := why == causeNewLog || why == causeForgotten || s.unclean
+	lost := why == causeNewLog || why == causeForgotten || why == causeOther || s.unclean || s.aliens
 	if a == throttle.AlarmGap || b.wire.open || lost && (b.wire.stray || !last) {
 		return
 	}
@@ -229,7 +231,7 @@ func (s *sim) judgeAlarm(i int, r throttle.Resolution) {
 
 // judgeHold allows a stop only for a reason (I21).
 func (s *sim) judgeHold(i int, h throttle.Hold) {
-	if h != throttle.HoldFenced {
+	if h != throttle.HoldFenced || s.parts[i].fatal {
 		return
 	}
 	p := &s.parts[i]

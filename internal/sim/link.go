@@ -89,10 +89,12 @@ func (s *sim) linkLost(li int) {
 		if d := p.inDoubt(); d > 30 {
 			s.effect(eDeepDoubt)
 		}
+		s.notePhase(i)
 		s.resolve(i, r)
 		if r.HeadRefused {
 			s.headRefused(i)
 		}
+		s.doubtful(i, r)
 		s.settleDown(i)
 	}
 	s.refresh()
@@ -112,7 +114,7 @@ func (s *sim) answer(id int) {
 	l := &s.links[c.link]
 	l.lastAnswer = s.now
 	if rq.throttle > 0 {
-		s.effect(eThrottled)
+		s.effectOn(eThrottled, id)
 		l.mutedUntil = max(l.mutedUntil, s.now+rq.throttle)
 	}
 	taken := *rq // the pump below may write into the place of this one
@@ -121,6 +123,10 @@ func (s *sim) answer(id int) {
 	}
 	for i := range taken.n {
 		m := &taken.p[i]
+		if taken.question {
+			s.heard(id, m)
+			continue
+		}
 		if s.owed[m.part] > 0 && s.parts[m.part].link != c.link {
 			s.owed[m.part]--
 			continue
@@ -172,9 +178,13 @@ func (s *sim) linkTimer(li int) {
 		return
 	}
 	if l.state == linkUp {
-		s.effect(eClientTimeout)
-		s.effectIf(s.conns[l.conn].holeIn, eHoleIn)
-		s.effectIf(s.conns[l.conn].holeOut, eHoleOut)
+		s.effectOn(eClientTimeout, l.conn)
+		if s.conns[l.conn].holeIn {
+			s.effectOn(eHoleIn, l.conn)
+		}
+		if s.conns[l.conn].holeOut {
+			s.effectOn(eHoleOut, l.conn)
+		}
 		s.judgeTimeout(l.conn)
 		s.leave(l.conn)
 		s.linkLost(li)

@@ -25,7 +25,7 @@ func (s *sim) metadata() {
 func (s *sim) metadataOf(i int) {
 	l, p := &s.logs[i], &s.parts[i]
 	if _, ok := s.strikes(fMissingMetadata, i); ok {
-		s.effect(eMissingMetadata)
+		s.effectAt(eMissingMetadata, i)
 		if s.v.restart != nil && s.regate(i) {
 			s.v.restart(s, p)
 		}
@@ -34,11 +34,11 @@ func (s *sim) metadataOf(i int) {
 	view := leadership{l.leader, l.epoch}
 	if h, ok := s.strikes(fStaleMetadata, i); ok {
 		view = l.old[h&3]
-		s.effectIf(view.epoch < l.epoch && view.epoch >= p.leaderEpoch, eStaleMetadata)
+		s.effectAtIf(view.epoch < l.epoch && view.epoch >= p.leaderEpoch, eStaleMetadata, i)
 	}
 	if _, ok := s.strikes(fBackwardMetadata, i); ok && l.old[3].epoch > 0 {
 		view = l.old[3]
-		s.effectIf(view.epoch < p.leaderEpoch, eBackwardMetadata)
+		s.effectAtIf(view.epoch < p.leaderEpoch, eBackwardMetadata, i)
 	}
 	if l.topic > p.topicSeen {
 		p.topicSeen = l.topic
@@ -48,10 +48,21 @@ func (s *sim) metadataOf(i int) {
 	s.retarget(i, view)
 }
 
+// maxOlder is how many answers in a row may be ignored because their leader
+// epoch is older than the known one (internal/cluster).
+const maxOlder = 5
+
 // retarget says who leads the partition. Older news is no news (KIP-320).
 func (s *sim) retarget(i int, to leadership) {
 	p := &s.parts[i]
-	if to.epoch < p.leaderEpoch || to.epoch == p.leaderEpoch && to.leader == p.target {
+	if to.epoch < p.leaderEpoch {
+		if p.older++; p.older < maxOlder {
+			return
+		}
+		s.effect(eWentBack)
+	}
+	p.older = 0
+	if to.epoch == p.leaderEpoch && to.leader == p.target {
 		return
 	}
 	if to.epoch > p.leaderEpoch {

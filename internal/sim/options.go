@@ -32,6 +32,9 @@ type Options struct {
 	Epoch                     int // the first one
 	IdleGaps                  int // 1: pauses beyond the expiration
 	Load                      int // batches a burst
+	Asks                      int // bit b: broker b answers questions about producers
+	Closed                    int // bit p: nobody answers questions about partition p
+	Liars                     int // bit b: broker b names the latest batch in doubt as its last
 	Gap                       int64
 	Latency                   int64
 	Disk                      int64
@@ -80,6 +83,9 @@ func fields() []field {
 		intField("epoch", func(o *Options) *int { return &o.Epoch }),
 		intField("idle", func(o *Options) *int { return &o.IdleGaps }),
 		intField("load", func(o *Options) *int { return &o.Load }),
+		intField("asks", func(o *Options) *int { return &o.Asks }),
+		intField("closed", func(o *Options) *int { return &o.Closed }),
+		intField("liars", func(o *Options) *int { return &o.Liars }),
 		longField("gap", func(o *Options) *int64 { return &o.Gap }),
 		longField("latency", func(o *Options) *int64 { return &o.Latency }),
 		longField("disk", func(o *Options) *int64 { return &o.Disk }),
@@ -195,9 +201,6 @@ func (o *Options) drawFaults(n func(int64) int, percent func(int) bool) {
 	for _, d := range []domain{fStaleMetadata, fBackwardMetadata} {
 		o.rate[d] *= 8
 	}
-	if o.Legacy == 0 {
-		o.rate[fForget], o.every[fForget] = 0, 0
-	}
 	if o.rate[fRecreate] > 0 {
 		o.every[fRecreate] = o.Faults / int64(1+n(3))
 		o.rate[fRecreate] *= uint32(n(2))
@@ -207,6 +210,50 @@ func (o *Options) drawFaults(n func(int64) int, percent func(int) bool) {
 		o.rate[fUnclean], o.every[fUnclean] = 65536, o.Faults/int64(1<<n(6))
 		o.MinISR = 1
 		o.rate[fForeign], o.every[fForeign] = 0, 0 // it hides what is lost
+	}
+	o.drawAsking(n, percent)
+}
+
+// drawAsking draws who may be asked, and the faults that only who asks survives.
+func (o *Options) drawAsking(n func(int64) int, percent func(int) bool) {
+	strange := o.OldStamps > 0 || o.IdleGaps == 1 || o.NearWrap == 1 || o.rate[fUnclean] > 0
+	switch k := n(10); {
+	case o.Legacy == 1 || k < 3:
+	case k < 5:
+		o.Asks, o.Closed = n(32), n(16)
+	default:
+		o.Asks = 31
+	}
+	if o.Legacy == 0 {
+		o.rate[fForget], o.every[fForget] = 0, 0
+	}
+	o.rate[fSecond], o.every[fSecond] = 0, 0
+	forgets, seconds, lies := percent(30), percent(20), percent(5)
+	switch {
+	case strange:
+	case forgets && o.Asks == 31 && o.Closed == 0:
+		o.rate[fForget], o.every[fForget], o.rate[fAskRefused] = 65536, 200*millis, 0
+	case seconds:
+		o.rate[fSecond], o.every[fSecond] = 65536, o.Faults/4
+	case lies:
+		o.Liars = n(32)
+	}
+}
+
+// honest says that only what a client can survive is asked of it: see doc.go.
+func (o *Options) honest() bool {
+	strange := o.OldStamps > 0 || o.IdleGaps == 1 || o.NearWrap == 1 || o.every[fUnclean] > 0
+	early := o.Legacy == 0 && o.every[fForget] > 0
+	if strange && (early || o.every[fSecond] > 0 || o.Liars > 0) || early && (o.every[fSecond] > 0 || o.Liars > 0) {
+		return false
+	}
+	return !early || o.Asks == 31 && o.Closed == 0 && o.rate[fAskRefused] == 0
+}
+
+// tame takes out what no client survives.
+func (o *Options) tame() {
+	if !o.honest() {
+		o.every[fForget], o.every[fSecond], o.Liars = 0, 0, 0
 	}
 }
 

@@ -13,9 +13,13 @@ type entry struct {
 	first       uint32 // of the batch's records, in the order of the caller
 	units       uint16
 	leaderEpoch int32
+	alien       bool // written under our producer id by another owner
 	offset      int64
 	stamp       int64
 }
+
+// ours says that the entry is a batch of our caller.
+func (e *entry) ours() bool { return e.pid != foreign && !e.alien }
 
 func (e *entry) end() int64 { return e.offset + int64(e.count) }
 
@@ -24,6 +28,7 @@ type known struct {
 	pid   int32
 	state brokermodel.Producer
 	stamp int64 // of the latest batch: what the expiration goes by
+	alien bool  // the latest batch is another owner's
 }
 
 // replica is a broker's copy of one partition.
@@ -44,6 +49,10 @@ type replica struct {
 	truncated bool // to what the leader has, too
 	fetching  bool // an evFetch is under way
 	joinAfter int64
+
+	// promised is the connection, counted from 1, on which the broker said that
+	// it knows our producer. It does not forget before what is sent on that.
+	promised int
 }
 
 func (r *replica) reset() {
@@ -81,7 +90,7 @@ func (r *replica) remember(i int) {
 		k = &r.producers[len(r.producers)-1]
 	}
 	k.state.Appended(e.epoch, e.base, e.count, int64(i))
-	k.stamp = e.stamp
+	k.stamp, k.alien = e.stamp, e.alien
 }
 
 // rebuild makes the memory anew: from the snapshot, which has one batch a

@@ -82,59 +82,84 @@ func (s *sim) pump(li int) {
 // writeRequest puts what the partitions of the link have into one request.
 func (s *sim) writeRequest(li int) bool {
 	l := &s.links[li]
+	rq := &s.draft
+	rq.n = 0
+	asking := s.asked[:0]
+	for k := range s.opt.Partitions {
+		i := (l.turn + k) % s.opt.Partitions
+		if p := &s.parts[i]; p.target != l.broker || s.linkFor(i) != li {
+			continue
+		}
+		switch s.take(i, li, &rq.p[rq.n]) {
+		case taken:
+			rq.n++
+		case question:
+			asking = append(asking, i)
+		}
+	}
+	l.turn++
+	if len(asking) > 0 {
+		s.ask(li, asking)
+	}
+	if rq.n == 0 {
+		return false
+	}
+	to := s.newRequest(li)
+	to.n = rq.n
+	copy(to.p[:], rq.p[:rq.n])
+	s.send(l.conn)
+	return true
+}
+
+// newRequest makes room for a request on the connection of the link.
+func (s *sim) newRequest(li int) *request {
+	l := &s.links[li]
 	c := &s.conns[l.conn]
+	if s.now < l.mutedUntil {
+		s.violate("I20: sent while throttled")
+	}
 	if len(c.reqs) < cap(c.reqs) {
 		c.reqs = c.reqs[:len(c.reqs)+1]
 	} else {
 		c.reqs = append(c.reqs, request{})
 	}
 	rq := &c.reqs[len(c.reqs)-1]
-	rq.n, rq.throttle = 0, 0
-	for k := range s.opt.Partitions {
-		i := (l.turn + k) % s.opt.Partitions
-		if p := &s.parts[i]; p.target == l.broker && s.linkFor(i) == li && s.take(i, li, &rq.p[rq.n]) {
-			rq.n++
-		}
-	}
-	l.turn++
-	if rq.n == 0 {
-		c.reqs = c.reqs[:len(c.reqs)-1]
-		return false
-	}
-	if s.now < l.mutedUntil {
-		s.violate("I20: sent while throttled")
-	}
+	rq.n, rq.throttle, rq.question = 0, 0, false
 	if c.inFlight() == 1 {
 		l.lastAnswer = s.now
 	}
-	s.send(l.conn)
-	return true
+	return rq
 }
 
+// next is what a look at a partition finds.
+type next uint8
+
+const (
+	nothing next = iota
+	question
+	taken
+)
+
 // take gives the batch of partition i that is to be written now, if there is one.
-func (s *sim) take(i, li int, m *piece) bool {
+func (s *sim) take(i, li int, m *piece) next {
 	p := &s.parts[i]
 	s.settleDown(i)
-	if p.size() == 0 || !s.bind(i, li) || !s.fresh(i) {
-		return false
-	}
-	if p.win.Outstanding() == 0 && s.doubtIsOld(p) {
-		p.pending.stateGone = true
-		s.settleDown(i)
-	}
-	if p.size() == 0 {
-		return false
+	if p.size() == 0 || p.fatal || !s.bind(i, li) || s.waitsForWord(i) || !s.fresh(i) {
+		return nothing
 	}
 	if s.now < p.retryAt {
 		if !s.v.losesWakeUp {
 			s.wakePart(i, p.retryAt)
 		}
-		return false
+		return nothing
+	}
+	if s.asks(i) {
+		return question
 	}
 	send, hold := s.v.peek(p.win)
 	if hold != throttle.Ready {
 		s.judgeHold(i, hold)
-		return false
+		return nothing
 	}
 	b := p.at0(send.Batch)
 	if s.v.onWire != nil {
@@ -146,7 +171,7 @@ func (s *sim) take(i, li int, m *piece) bool {
 		part: i, topic: p.topic, pid: int32(send.ProducerID), epoch: send.Epoch, base: int32(send.Base), count: b.count,
 		first: b.first, units: b.units, batch: send.Batch, stamp: b.stamp, poison: b.poison, offset: -1,
 	}
-	return true
+	return taken
 }
 
 // bind ties the partition to the link, and gives its window a producer id.
@@ -157,6 +182,7 @@ func (s *sim) bind(i, li int) bool {
 			return false
 		}
 		p.link = li
+		s.otherConnection(p)
 		limits := throttle.Limits{Batches: int32(s.opt.CapBatches)}
 		b := s.links[li].broker
 		p.window = int32(s.opt.Window[b])
@@ -165,6 +191,7 @@ func (s *sim) bind(i, li int) bool {
 			p.window, limits.Sequences = 0, 0
 		}
 		s.v.bind(p.win, limits)
+		s.notePhase(i)
 		p.watch.gated(false)
 		s.smallerWindow(p, limits.Sequences)
 	}
@@ -182,6 +209,18 @@ func (s *sim) bind(i, li int) bool {
 	}
 	s.takeID(i)
 	return true
+}
+
+// otherConnection forgets what was said on the one before: another broker may
+// know more, or less.
+func (s *sim) otherConnection(p *part) {
+	q := &p.inquiry
+	if q.on > 0 || !s.v.keepsTheWord && p.win.DoubtLen() >= askFrom {
+		q.on, q.wanted = 0, true
+	}
+	if !s.v.keepsTheWord {
+		q.assured = false
+	}
 }
 
 func (s *sim) smallerWindow(p *part, w int32) {

@@ -35,12 +35,17 @@ func (s *sim) serve(id int, turn int32) {
 		return // a paused broker goes on when it resumes
 	}
 	if _, ok := s.strikes(fLoseRequest, b); ok && c.live {
-		s.effect(eRequestLost)
+		s.effectOn(eRequestLost, id)
 		c.state = connIdle
 		s.breakConn(id)
 		return
 	}
 	rq := &c.reqs[c.served]
+	if rq.question {
+		s.describe(id, rq)
+		s.respond(id)
+		return
+	}
 	waits := false
 	for i := range rq.n {
 		s.judgePiece(b, &rq.p[i], c.live)
@@ -58,7 +63,7 @@ func (s *sim) serve(id int, turn int32) {
 // judgePiece answers one batch, in the order in which a broker checks.
 func (s *sim) judgePiece(b int, m *piece, live bool) {
 	l, r := &s.logs[m.part], &s.logs[m.part].rep[b]
-	m.offset, m.place, m.code = -1, 0, retry.None
+	m.offset, m.place, m.code, m.led = -1, 0, retry.None, r.epoch
 	refuse := func(code retry.Code) { m.code = code }
 	switch {
 	case m.topic != l.topic:
@@ -69,7 +74,7 @@ func (s *sim) judgePiece(b int, m *piece, live bool) {
 		m.hint = leadership{l.leader, l.epoch}
 		return
 	case bits.OnesCount8(r.isr) < s.opt.MinISR:
-		s.effect(eBelowMinBefore)
+		s.effectAtIf(live, eBelowMinBefore, m.part)
 		refuse(retry.NotEnoughReplicas)
 		return
 	}
@@ -97,6 +102,9 @@ func (s *sim) judgePiece(b int, m *piece, live bool) {
 			return
 		}
 		s.effect(eAnyFirst)
+	}
+	if live && (v == brokermodel.Append || v == brokermodel.Recognised) {
+		r.promised = 0
 	}
 	switch v {
 	case brokermodel.Append:
@@ -140,18 +148,18 @@ func (s *sim) recognised(m *piece, live bool, state *brokermodel.Producer) {
 func (s *sim) refuses(b int, m *piece) bool {
 	if h, ok := s.strikes(fRefuse, b); ok {
 		m.code = refusals[h%uint64(len(refusals))]
-		s.effect(eRefused)
+		s.effectAt(eRefused, m.part)
 		return true
 	}
 	if h, ok := s.strikes(fRefuseGood, b); ok {
 		m.code = refusalsForGood[h%uint64(len(refusalsForGood))]
-		s.effect(eRefusedGood)
+		s.effectAt(eRefusedGood, m.part)
 		return true
 	}
 	if h, ok := s.strikes(fErrorBefore, b); ok {
 		m.code = uncertain[h%uint64(len(uncertain))]
 		s.effectIf(m.code >= 200, eStrangeCode)
-		s.effect(eUncertainBefore)
+		s.effectAt(eUncertainBefore, m.part)
 		return true
 	}
 	return false
@@ -169,7 +177,7 @@ func (s *sim) errAfter(b int, m *piece, live bool) {
 		if m.code == retry.UnknownServerError || m.code == 56 {
 			m.offset = -1
 		}
-		s.effect(eUncertainAfter)
+		s.effectAt(eUncertainAfter, m.part)
 	}
 }
 
@@ -202,10 +210,10 @@ func (s *sim) appendPiece(b int, m *piece, live bool) {
 	})
 	if r.epoch < l.epoch {
 		r.zombie = true
-		s.effect(eZombieAppend)
+		s.effectAt(eZombieAppend, m.part)
 	}
 	if !live {
-		s.effect(eStragglerAppended)
+		s.effectAt(eStragglerAppended, m.part)
 		s.effectIf(s.now-l.moved < s.opt.Straggle && l.epoch > 1, eStragglerAfterMove)
 	}
 	s.effectIf(m.base > brokermodel.Add(m.base, m.count), eWrapped)
@@ -261,7 +269,7 @@ func (s *sim) answerConn(id int) {
 		r := &s.logs[m.part].rep[c.broker]
 		if m.place > 0 && m.code == retry.None && bits.OnesCount8(r.isr) < s.opt.MinISR {
 			m.code = retry.NotEnoughReplicasAfterAppend
-			s.effect(eBelowMinAfter)
+			s.effectAt(eBelowMinAfter, m.part)
 		}
 	}
 	s.respond(id)
@@ -280,7 +288,7 @@ func (s *sim) failWaiting(p, b int) {
 		for i := range rq.n {
 			if m := &rq.p[i]; m.part == p && m.place > 0 && m.code == retry.None {
 				m.code, found = retry.NotLeaderOrFollower, true
-				s.effect(eDeposedAfterAppend)
+				s.effectAt(eDeposedAfterAppend, m.part)
 			}
 		}
 		if found {
@@ -301,7 +309,7 @@ func (s *sim) purge(id int, turn int32) {
 		m := &rq.p[i]
 		if m.place > 0 && m.code == retry.None && s.logs[m.part].rep[c.broker].hw < m.place {
 			m.code = retry.RequestTimedOut
-			s.effect(ePurgatory)
+			s.effectAt(ePurgatory, m.part)
 		}
 	}
 	s.answerConn(id)

@@ -90,7 +90,7 @@ func lower(sc script, fails func(*script) bool) script {
 
 // valid says whether a cluster can be made of the options.
 func (o *Options) valid() bool {
-	ok := o.Brokers > 0 && o.Brokers <= maxBrokers && o.Partitions > 0 && o.Partitions <= maxPartitions &&
+	ok := o.honest() && o.Brokers > 0 && o.Brokers <= maxBrokers && o.Partitions > 0 && o.Partitions <= maxPartitions &&
 		o.Replicas > 0 && o.Replicas <= o.Brokers && o.MinISR > 0 && o.MinISR <= o.Replicas && o.Connections > 0 &&
 		o.Batches > 0 && o.BatchRecords > 0 && o.Depth > 0 && o.Load > 0
 	for _, t := range []int64{o.Gap, o.Latency, o.Disk, o.Fetch, o.RequestTimeout, o.DeliveryTimeout, o.Expiration, o.Straggle, o.Faults} {

@@ -26,9 +26,11 @@ const (
 	evDial                 // a connection is made
 	evMetadata             // the answer to a question for metadata
 	evProducer             // a new producer id
-	evWeather              // a fault
-	evUnclean              // a leader from outside the ISR
-	evHeal                 // no more faults
+	evRead                 // a broker serves a part of its log
+	evReadDone
+	evWeather // a fault
+	evUnclean // a leader from outside the ISR
+	evHeal    // no more faults
 	evEnd
 	kinds
 )
@@ -57,6 +59,7 @@ type sim struct {
 	healed  bool
 	over    bool
 	unclean bool
+	aliens  bool // another owner of our producer id has written
 	broken  string
 	trace   func(string)
 
@@ -73,8 +76,14 @@ type sim struct {
 	ident     int32
 	asking    bool
 	renewing  bool
+	reads     int // of logs
+	questions uint64
 	outcomes  [4]uint64 // batches
 	effects   Effects
+	draft     request // that is being built
+	asked     [maxPartitions]int
+	matrix    Matrix
+	phases    Phases
 }
 
 func (s *sim) effect(e effect) { s.effects[e]++ }
@@ -105,7 +114,7 @@ func (s *sim) add(after int64, k kind, a, b int) { s.addAt(s.now+after, k, a, b)
 
 // merciless is the time in which no deadline frees what is stuck.
 func (s *sim) merciless() bool {
-	return s.healed && !s.unclean && s.opt.LatestIsDuplicate == 0 && s.opt.Epoch < lastEpochs
+	return s.healed && !s.unclean && !s.aliens && s.opt.LatestIsDuplicate == 0 && s.opt.Epoch < lastEpochs
 }
 
 // run plays a seed to its end.
@@ -139,7 +148,7 @@ func (s *sim) run(seed uint64, opt Options, kept []uint64, only bool) {
 func (s *sim) start(seed uint64, opt Options, kept []uint64, only bool) {
 	*s = sim{
 		agenda: agenda{heap: s.heap[:0]}, conns: s.conns, links: s.links[:0], parts: s.parts, logs: s.logs,
-		opt: opt, v: s.v, trace: s.trace, effects: s.effects, outcomes: s.outcomes,
+		opt: opt, v: s.v, trace: s.trace, effects: s.effects, outcomes: s.outcomes, matrix: s.matrix, phases: s.phases,
 		chance: chance{seed: seed, kept: kept, only: only, hits: s.hits[:0], rate: opt.rate},
 	}
 	s.ident = 1
@@ -233,6 +242,10 @@ func (s *sim) handle(e *event) {
 		for i := range s.opt.Partitions {
 			s.look(i)
 		}
+	case evRead:
+		s.readLog(a, e.b)
+	case evReadDone:
+		s.audited(a, e.b)
 	case evWeather:
 		s.weather(domain(a))
 	case evUnclean:
@@ -247,6 +260,10 @@ func (s *sim) handle(e *event) {
 // produce is a burst of the caller.
 func (s *sim) produce(i int) {
 	p := &s.parts[i]
+	if p.fatal { // it takes no more
+		p.admitted = s.opt.Batches
+		return
+	}
 	for range 1 + s.upTo(dSize, i, int64(s.opt.Load)) {
 		if p.admitted < s.opt.Batches && p.size() < 400 {
 			s.admit(i)
@@ -299,7 +316,7 @@ func (s *sim) end(round int) {
 func (s *sim) tell(e *event) {
 	names := [kinds]string{
 		"admit", "arrive", "serve", "purge", "answer", "fetch", "learn", "lag", "up", "resume", "kill", "forget", "part", "link",
-		"dial", "metadata", "producer", "weather", "unclean", "heal", "end",
+		"dial", "metadata", "producer", "read", "read-done", "weather", "unclean", "heal", "end",
 	}
 	s.trace(fmt.Sprintf("%9.3f ms %s %d %d", float64(e.at)/float64(millis), names[e.kind], e.a, e.b))
 }

@@ -31,6 +31,8 @@ type search struct {
 	most     uint64
 	effects  Effects
 	outcomes [4]uint64
+	matrix   Matrix
+	phases   Phases
 	failed   []script
 }
 
@@ -58,6 +60,8 @@ func (f *search) work() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.effects.Add(&s.effects)
+	f.matrix.Add(&s.matrix)
+	f.phases.Add(&s.phases)
 	for i, n := range s.outcomes {
 		f.outcomes[i] += n
 	}
@@ -89,16 +93,39 @@ func TestSeeds(t *testing.T) {
 	}
 	t.Logf("%d seeds, %d steps, %.2f million a second; batches written %d, not written %d, unknown %d",
 		f.next-*fromFlag, f.steps, float64(f.steps)/1e6/time.Since(began).Seconds(), f.outcomes[written], f.outcomes[notWritten], f.outcomes[unknown])
-	t.Log("effects:\n" + table(&f.effects))
-	if missing := f.effects.Missing(); len(missing) > 0 && f.most >= 10_000_000 && !t.Failed() {
+	t.Log("faults, and in which state they bit:\n" + table(&f.effects, &f.matrix))
+	t.Log("phases:\n" + f.phases.String())
+	if n := found.Load(); n > 0 {
+		t.Logf("%d of %d mutants found", n, len(gallery))
+	}
+	if f.most < 10_000_000 || t.Failed() {
+		return
+	}
+	if missing := f.effects.Missing(); len(missing) > 0 {
 		t.Errorf("faults without an effect, so that nothing is proven: %q", missing)
+	}
+	if missing := emptyCells(&f.matrix); len(missing) > 0 {
+		t.Errorf("cells of the matrix that stayed empty: %q", missing)
+	}
+	if missing := untaken(&f.phases); len(missing) > 0 {
+		t.Errorf("ways of the window that were not taken: %q", missing)
 	}
 }
 
-func table(c *Effects) string {
+// table is one line for each fault: how often it bit, and then in which states
+// of a partition.
+func table(c *Effects, m *Matrix) string {
 	var b strings.Builder
 	for e, n := range c {
-		fmt.Fprintf(&b, "%10d  %s\n", n, effect(e))
+		fmt.Fprintf(&b, "%10d  %s", n, effect(e))
+		sep := ": "
+		for t, n := range m[e] {
+			if n > 0 {
+				fmt.Fprintf(&b, "%s%s %d", sep, state(t), n)
+				sep = ", "
+			}
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

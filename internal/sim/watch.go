@@ -22,10 +22,13 @@ type wire struct {
 // watch judges what goes over the wire, by what was written and answered, and
 // without a look into the window.
 type watch struct {
-	healthy bool  // a success, and no failure since, on this connection
-	failed  bool  // a failure, and not everything is answered since
-	refused bool  // the oldest unresolved batch was refused in this replay
-	heard   int64 // time of the last success
+	healthy bool   // a success, and no failure since, on this connection
+	failed  bool   // a failure, and not everything is answered since
+	refused bool   // the oldest unresolved batch was refused in this replay
+	heard   int64  // time of the last success
+	hinted  uint64 // number, counted from 1, of the batch that a broker named as its last
+	led     int32  // leader epoch of who gave it
+	latest  wire   // of the batch that had the last success
 
 	pid       int32 // of the latest first write
 	epoch     int16
@@ -36,7 +39,7 @@ type watch struct {
 
 // gated notes that from here on one batch may be in flight, until a success.
 func (k *watch) gated(outstanding bool) {
-	k.healthy, k.refused, k.failed = false, false, outstanding
+	k.healthy, k.refused, k.failed, k.hinted = false, false, outstanding, 0
 }
 
 // watchWrite judges a batch on its way out.
@@ -65,7 +68,7 @@ func (s *sim) watchWrite(i int, b *batch, send throttle.Send) {
 		s.violate("I12: pipelined before the first success")
 	case !k.healthy && !b.wire.open && !alone:
 		s.violate("I12: a batch that is not in doubt in a replay")
-	case !k.healthy && alone && !k.refused && b != &p.q[p.head]:
+	case !k.healthy && alone && !k.refused && b != &p.q[p.head] && send.Batch+1 != k.hinted:
 		s.violate("I12: a replay that does not begin with the oldest")
 	case k.healthy && first && !alone && s.now-k.heard > s.opt.Expiration/2:
 		s.violate("I12: the gate is not armed after a pause")
@@ -75,7 +78,7 @@ func (s *sim) watchWrite(i int, b *batch, send throttle.Send) {
 	if first {
 		s.watchFirst(i, b, n)
 	}
-	b.wire = n
+	b.wire, k.hinted = n, 0
 	k.failed = k.failed && !alone
 }
 
@@ -165,7 +168,7 @@ func (s *sim) watchAnswer(i int, number uint64, a throttle.Answer) {
 	case throttle.Success:
 		s.effectIf(k.refused && number > p.base, eProvenInReplay)
 		s.effectIf(k.refused && !b.wire.open, eVouched)
-		k.refused, k.unsettled, k.heard = false, false, s.now
+		k.refused, k.unsettled, k.heard, k.latest = false, false, s.now, b.wire
 		k.healthy = !k.failed && !p.cautious
 		k.failed = k.failed && left || p.cautious && left
 		for j := p.head; j <= p.head+int(number-p.base); j++ {
@@ -194,6 +197,9 @@ func (s *sim) watchLost(i int) {
 	}
 	c := &s.conns[s.links[p.link].conn]
 	for j := c.answered; j < len(c.reqs); j++ {
+		if c.reqs[j].question {
+			continue
+		}
 		for k := range c.reqs[j].n {
 			if m := &c.reqs[j].p[k]; m.part == i && m.batch >= p.base {
 				w := &p.at0(m.batch).wire

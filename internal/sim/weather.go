@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/sluice-kafka/sluice/internal/brokermodel"
+
 // forecast plans the faults that come by themselves.
 func (s *sim) forecast() {
 	for d := firstWeather; d < domains; d++ {
@@ -46,7 +48,7 @@ func (s *sim) strike(d domain, h uint64) {
 			s.kill(b, 50*millis+long+int64(b)*millis)
 		}
 	case fPrefer:
-		s.effectIf(s.move(p), ePreferred)
+		s.effectAtIf(s.move(p), ePreferred, p)
 	case fShutdown:
 		s.shutDown(b, 50*millis+long)
 	case fShrink:
@@ -63,6 +65,8 @@ func (s *sim) strike(d domain, h uint64) {
 		s.forgetEarly(p)
 	case fForeign:
 		s.writeForeign(p, 1+int32(h>>16)&63)
+	case fSecond:
+		s.writeAlien(p, h>>16&1 == 0)
 	default: // faults of a moment
 	}
 }
@@ -84,7 +88,9 @@ func (s *sim) hurtLink(d domain, li int) {
 		if d == fCutFIN {
 			e = eCutFIN
 		}
-		s.effectIf(c.inFlight() > 0, e)
+		if c.inFlight() > 0 {
+			s.effectOn(e, l.conn)
+		}
 		s.breakConn(l.conn)
 	}
 }
@@ -96,7 +102,7 @@ func (s *sim) shutDown(b int, downFor int64) {
 	}
 	for p := range s.opt.Partitions {
 		if s.logs[p].leader == b {
-			s.effectIf(s.move(p), eShutdown)
+			s.effectAtIf(s.move(p), eShutdown, p)
 		}
 	}
 	s.add(5*millis, evKill, b, int(downFor/millis))
@@ -105,6 +111,7 @@ func (s *sim) shutDown(b int, downFor int64) {
 // recreate deletes the topic and makes it anew, with another id.
 func (s *sim) recreate(p int) {
 	l, c := &s.logs[p], &s.parts[p]
+	s.effectAt(eDeleted, p)
 	l.topic++
 	for b := range s.opt.Brokers {
 		r := &l.rep[b]
@@ -144,6 +151,7 @@ func (s *sim) electUnclean(p int) {
 	for b := range s.opt.Brokers {
 		if has(l.on, b) && !has(l.isr, b) && s.brokers[b].works() && !s.calm {
 			s.unclean = true
+			s.effectAt(eUncleanElection, p)
 			l.isr = 1 << b
 			s.elect(p, b)
 			return
@@ -158,7 +166,13 @@ func (s *sim) writeForeign(p int, count int32) {
 		return
 	}
 	r := &l.rep[l.leader]
-	r.append(entry{pid: foreign, count: count, leaderEpoch: r.epoch})
+	// Its sequences may be the same as ours: that says nothing.
+	c := &s.parts[p]
+	like := wire{}
+	if c.unresolvedSent() {
+		like = c.q[c.head+int(s.draw(dPick, p)%uint64(c.size()))].wire
+	}
+	r.append(entry{pid: foreign, epoch: like.epoch, base: like.base, count: count, leaderEpoch: r.epoch})
 	s.advance(p, l.leader)
 	s.kickFollowers(p)
 }
@@ -180,18 +194,39 @@ func (s *sim) expirations(b int) {
 
 // forget drops the producers that have expired by the broker's clock.
 func (s *sim) forget(p, b int) {
-	if s.logs[p].rep[b].expire(s.now+s.brokers[b].skew, s.opt.Expiration) {
+	r := &s.logs[p].rep[b]
+	if s.promised(p, r.promised-1) {
+		return
+	}
+	if r.expire(s.now+s.brokers[b].skew, s.opt.Expiration) {
 		s.logs[p].expired++
+		s.effectAtIf(s.logs[p].leader == b, eStateExpired, p)
 	}
 }
 
+// promised says that the client goes by the word that it got on a connection: it
+// has just asked there, or replays. What a broker forgets then, nobody survives.
+func (s *sim) promised(i, conn int) bool {
+	p := &s.parts[i]
+	if conn < 0 || !s.conns[conn].live {
+		return false
+	}
+	bound := p.link >= 0 && s.links[p.link].conn == conn
+	return p.inquiry.on == conn+1 || bound && (p.inquiry.assured || p.win.Outstanding() > 0)
+}
+
 // forgetEarly is what DeleteRecords and fresh replicas do: nobody knows the
-// producer any more. It happens only to brokers that say so, and neither while a
-// batch with sequence 0 is in doubt nor where sequences come to 0 by wrapping:
-// nobody can tell such a batch from the first one of a new producer.
+// producer any more. Brokers that do not say so do it when a client is about to
+// ask, see doubtful. Those that do, neither while a batch with sequence 0 is in
+// doubt nor where sequences come to 0 by wrapping: nobody can tell such a batch
+// from the first one of a new producer.
 func (s *sim) forgetEarly(p int) {
 	c := &s.parts[p]
-	if s.opt.Legacy == 0 || s.opt.NearWrap == 1 {
+	if s.opt.Legacy == 0 {
+		s.logs[p].armed = true
+		return
+	}
+	if s.opt.NearWrap == 1 {
 		return
 	}
 	for k := c.head; k < len(c.q) && c.q[k].wire.sent; k++ {
@@ -199,8 +234,44 @@ func (s *sim) forgetEarly(p int) {
 			return
 		}
 	}
+	s.forgetEverywhere(p)
+}
+
+func (s *sim) forgetEverywhere(p int) {
 	s.logs[p].expired++
 	for b := range s.opt.Brokers {
 		s.logs[p].rep[b].producers = s.logs[p].rep[b].producers[:0]
 	}
+}
+
+// alienRecords is the size of the other owner's batch: it is larger than all of
+// ours together, so that no broker takes one of ours for it.
+const alienRecords = 1 << 20
+
+// writeAlien is another process with our producer id, in our epoch ahead of us,
+// or in the next one.
+func (s *sim) writeAlien(p int, bump bool) {
+	l := &s.logs[p]
+	if l.leader < 0 || !s.brokers[l.leader].works() || !l.rep[l.leader].leads {
+		return
+	}
+	r := &l.rep[l.leader]
+	k := r.producer(s.parts[p].ident)
+	if k == nil {
+		return
+	}
+	epoch, _ := k.state.Known()
+	base := brokermodel.Add(k.state.Last(), 1)
+	if bump {
+		epoch, base = epoch+1, 0
+	}
+	if epoch <= 0 && bump || base > 1<<30 {
+		return
+	}
+	s.effectAt(eSecondOwner, p)
+	s.aliens = true
+	l.aliens++
+	r.append(entry{pid: k.pid, epoch: epoch, base: base, count: alienRecords, leaderEpoch: r.epoch, alien: true, stamp: s.now})
+	s.advance(p, l.leader)
+	s.kickFollowers(p)
 }

@@ -48,6 +48,12 @@ func (j *judge) record(r *kgo.Record) {
 }
 
 func (j *judge) end() {
+	last := map[int32]int{} // highest number written, by partition
+	for number := range j.log.recs {
+		if rec := &j.log.recs[number]; rec.outcome == Written {
+			last[rec.partition] = number
+		}
+	}
 	for number := range j.log.recs {
 		rec := &j.log.recs[number]
 		if rec.again {
@@ -65,6 +71,9 @@ func (j *judge) end() {
 			}
 		case NotWritten:
 			j.v.NotWritten++
+			if number < last[rec.partition] {
+				j.v.Gaps++
+			}
 		case Unknown:
 			j.v.Unknown++
 			if rec.seen > 0 {

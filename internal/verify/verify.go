@@ -101,12 +101,14 @@ type Verdict struct {
 	TwoOutcomes int // with more than one
 	Unknown     int // reported unknown, of which in the log:
 	UnknownRead int
-	NotWritten  int      // reported so
+	NotWritten  int      // reported so, of which
+	Gaps        int      // are missing in front of records that were written
 	First       []string // the first few faults, in words
 }
 
 // Faults is the number of faults, 0 if all is well. Unknown outcomes, records
-// not written and missing offsets are none by themselves.
+// not written, gaps that were reported and missing offsets are none by
+// themselves.
 func (v *Verdict) Faults() int {
 	return v.Lost + v.Doubled + v.Swapped + v.Ghosts + v.WrongOffset + v.Corrupt + v.NoOutcome + v.TwoOutcomes
 }
@@ -123,6 +125,7 @@ func (v *Verdict) String() string {
 		{v.NoOutcome, "without an outcome"},
 		{v.TwoOutcomes, "with two outcomes"},
 		{v.NotWritten, "not written"},
+		{v.Gaps, "of them missing in front of others"},
 		{v.NoOffset, "without an offset"},
 	} {
 		if more.n > 0 {
