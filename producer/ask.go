@@ -41,7 +41,7 @@ const zombieSpan = 12 * time.Second
 // mayAsk reports whether the broker offers it, the topic allows it, and there is
 // hope for an answer.
 func (p *partition) mayAsk(l *link) bool {
-	return l.describes && !p.topic.closedToUs.Load() && (p.inquiry.failed < mostFailed || p.resumed)
+	return l.describes && !p.topic.closedToUs.Load() && (p.inquiry.failed < mostFailed || p.shared)
 }
 
 // doubtful asks for a look at the broker's state before a replay, also a short
@@ -143,8 +143,8 @@ func (p *partition) heard(l *link, number uint64, resp *kmsg.DescribeProducersRe
 func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	p.inquiry.assured = false
 	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.current()}
-	if p.resumed {
-		p.hearOfFormer(e, report, now, fx)
+	if p.shared {
+		p.hearOfOthers(e, report, now, fx)
 		return
 	}
 	found := p.win.Hear(report)
@@ -195,6 +195,10 @@ func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects)
 // knows nothing would take what is sent again for new.
 func (p *partition) stateGone(why error, fx *effects) {
 	p.anchor = anchor{}
+	if p.shared {
+		fx.gap = p.stopFor(why)
+		return
+	}
 	if !p.win.InDoubt() {
 		p.win.StateMayBeGone()
 		return

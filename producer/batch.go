@@ -1,11 +1,13 @@
 package producer
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/internal/bufpool"
+	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -30,6 +32,7 @@ type batch struct {
 	base     throttle.Sequence
 	tries    uint8 // answers in a row that are only worth a few tries
 	hangUps  int   // connections that died while the broker had it in hand
+	maybe    bool  // an attempt may be in the log
 	lastErr  error // of the latest attempt
 }
 
@@ -41,6 +44,15 @@ func newBatch(size int, now time.Time) *batch {
 	b.Reset(bufpool.Get(size))
 	b.created = now
 	return b
+}
+
+// tooLarge reports whether the broker refused the batch for its size.
+func (b *batch) tooLarge() bool {
+	large := errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge)
+	if large && b.Records() == 1 {
+		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+	}
+	return large
 }
 
 // encode seals the batch. It runs without a lock, and only while nobody else
@@ -74,7 +86,7 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	b.SplitAt(n, &left.Batch, &right.Batch)
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
-		part.attempts, part.epoch, part.lastErr, part.urgent = b.attempts, b.epoch, b.lastErr, true
+		part.attempts, part.epoch, part.maybe, part.lastErr, part.urgent = b.attempts, b.epoch, b.maybe, b.lastErr, true
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))
 	b.release()

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrCheckpoint: the bytes are no checkpoint that this release reads, or its
-// values are impossible. The text says how.
+// ErrCheckpoint says that bytes are no checkpoint that this release reads, or
+// that its values are impossible. The text says which and how.
 var ErrCheckpoint = errors.New("bad checkpoint")
 
 // Checkpoint is how far a lane has come: everything produced before some point

@@ -167,6 +167,15 @@ func (l *Lane) Close(ctx context.Context) error {
 	return nil
 }
 
+// Abort stops the lane at once, as a failure does, with ErrClosed: nothing more
+// is sent, and what was sent has its outcome once it is answered. It is for a
+// pipeline that lost its input partition to another process. It does not wait,
+// Close does; it may be called from a callback.
+func (l *Lane) Abort() {
+	l.fail(ErrClosed)
+	l.shut()
+}
+
 func (pr *Producer) forget(l *Lane) {
 	pr.lanesMu.Lock()
 	defer pr.lanesMu.Unlock()

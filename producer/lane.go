@@ -19,6 +19,12 @@ import (
 // the records under way in other partitions, and Resume can carry on from the
 // last checkpoint. The producer and its other lanes are not concerned.
 //
+// Another process may carry a lane on that was only taken for dead, so a lane
+// counts on company for good: as long as all write the same records, each is in
+// the log once. For that a lane asks brokers how far the log is before it begins
+// anywhere, which wants READ on the topics (ErrCannotAsk); it begins no epoch of
+// its own; and a record that it did not see written is Unknown, never NotWritten.
+//
 // Its methods may be called by any number of goroutines at once, like those of
 // a Producer.
 type Lane struct {

@@ -166,7 +166,7 @@ func TestLaneStopsAlone(t *testing.T) {
 			t.Errorf("a checkpoint: %v", err)
 		}
 		for _, o := range outcomes {
-			if o != producer.NotWritten {
+			if o == producer.Written {
 				t.Errorf("outcome %v", o)
 			}
 		}
@@ -356,7 +356,10 @@ func TestResumeRefuses(t *testing.T) {
 		spoil func(*producertest.Cluster, *producer.Checkpoint) error
 		want  error
 	}{
-		{"state gone", func(c *producertest.Cluster, _ *producer.Checkpoint) error { return c.ForgetProducers("t", 0) }, producer.ErrStateLost},
+		{"state gone", func(c *producertest.Cluster, _ *producer.Checkpoint) error {
+			time.Sleep(13 * time.Hour) // more than half of producer.id.expiration.ms
+			return c.ForgetProducers("t", 0)
+		}, producer.ErrStateLost},
 		{"topic recreated", func(c *producertest.Cluster, _ *producer.Checkpoint) error {
 			return errors.Join(c.DeleteTopic("t"), c.CreateTopic("t", 1))
 		}, producer.ErrTopicRecreated},
@@ -409,13 +412,120 @@ func TestResumeNeedsAnAnswer(t *testing.T) {
 		c := newCluster(t, silent())
 		p := newProducer(t, c, nil)
 		l := p.Lane()
-		l.Produce(t.Context(), numbered(0), nil)
 		cp, err := l.Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newProducer(t, c, nil).Resume(t.Context(), cp); !errors.Is(err, producer.ErrCannotAsk) {
+		if _, err := l.ProduceSync(t.Context(), numbered(0)); !errors.Is(err, producer.ErrCannotAsk) {
+			t.Errorf("a lane: %v, want %v", err, producer.ErrCannotAsk)
+		}
+		cp.Partitions = append(cp.Partitions, producer.PartitionCheckpoint{Topic: "t", Next: 7, Offset: 6})
+		if _, err := p.Resume(t.Context(), cp); !errors.Is(err, producer.ErrCannotAsk) {
 			t.Errorf("%v, want %v", err, producer.ErrCannotAsk)
 		}
+	})
+}
+
+// A broker forgets a producer whose partition is quiet for long. From a
+// checkpoint that is not old nothing can be missing there.
+func TestResumeOfAQuietPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, topics(1))
+		p := newProducer(t, c, nil)
+		l := p.Lane()
+		for i := range 5 {
+			l.Produce(t.Context(), numbered(i), nil)
+		}
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Hour)
+		if err := c.ForgetProducers("t", 0); err != nil {
+			t.Fatal(err)
+		}
+		cp, err := l.Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.ProduceSync(t.Context(), numbered(5)); err != nil {
+			t.Fatalf("the lane itself: %v", err)
+		}
+		end(t, p)
+		if l, err = newProducer(t, c, nil).Resume(t.Context(), cp); err != nil {
+			t.Fatal(err)
+		}
+		for i := 5; i < 10; i++ {
+			l.Produce(t.Context(), numbered(i), nil)
+		}
+		if err := errors.Join(l.Flush(t.Context()), l.Err()); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, c, 0, 10)
+	})
+}
+
+// A process that was paused wakes up and finds that another one carried its lane
+// on. It adds nothing, and begins no epoch of its own.
+func TestLaneOfAPausedProcessAddsNothing(t *testing.T) {
+	for name, cc := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, cc)
+				paused := newProducer(t, c, smallBatches).Lane()
+				for i := range 10 {
+					paused.Produce(t.Context(), numbered(i), nil)
+				}
+				cp, err := paused.Checkpoint(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err := newProducer(t, c, smallBatches).Resume(t.Context(), cp)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := 10; i < 30; i++ {
+					l.Produce(t.Context(), numbered(i), nil)
+				}
+				if err := l.Flush(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for i := 10; i < 40; i++ {
+					paused.Produce(t.Context(), numbered(i), nil)
+				}
+				if err := paused.Flush(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for i := 30; i < 50; i++ {
+					l.Produce(t.Context(), numbered(i), nil)
+				}
+				if err := errors.Join(l.Flush(t.Context()), l.Err()); err != nil {
+					t.Fatal(err)
+				}
+				wantCount(t, c, 0, 50)
+				for _, b := range c.Log("t", 0) {
+					if b.ProducerEpoch != 0 {
+						t.Errorf("epoch %d", b.ProducerEpoch)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A batch that is too large for the broker is sent in parts, in the same epoch.
+func TestLaneSplitsWhatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(1)
+		cc.MaxMessageBytes = 2000
+		c := newCluster(t, cc)
+		p := newProducer(t, c, nil)
+		l := p.Lane()
+		for i := range 500 {
+			l.Produce(t.Context(), numbered(i), nil)
+		}
+		if err := errors.Join(l.Flush(t.Context()), l.Err()); err != nil {
+			t.Fatal(err)
+		}
+		wantCount(t, c, 0, 500)
 	})
 }

@@ -62,10 +62,6 @@ func (l *Lane) Mark(ctx context.Context) (*Mark, error) {
 	return m, nil
 }
 
-// Mark is Lane.Mark for the records produced without a lane. They do not stop
-// at a failure: after one there is no checkpoint any more.
-func (pr *Producer) Mark(ctx context.Context) (*Mark, error) { return pr.main.Mark(ctx) }
-
 // Checkpoint is Mark, and the Checkpoint of that.
 func (l *Lane) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	m, err := l.Mark(ctx)
@@ -73,11 +69,6 @@ func (l *Lane) Checkpoint(ctx context.Context) (Checkpoint, error) {
 		return Checkpoint{}, err
 	}
 	return m.Checkpoint(ctx)
-}
-
-// Checkpoint is Lane.Checkpoint for the records produced without a lane.
-func (pr *Producer) Checkpoint(ctx context.Context) (Checkpoint, error) {
-	return pr.main.Checkpoint(ctx)
 }
 
 // identify waits until the lane has a producer ID: a process that dies before

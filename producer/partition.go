@@ -52,7 +52,7 @@ type partition struct {
 
 	accepted   uint64 // records
 	settled    uint64 // of these, that have an outcome
-	resumed    bool   // a former process may have got further
+	shared     bool   // other processes may write the same records, see Lane
 	gap        error  // of the first record that is not written
 	pos        position
 	marks      []pendingMark
@@ -66,6 +66,7 @@ type pending struct {
 	newLog    bool  // the topic was recreated
 	forgotten bool  // the broker says that it does not know the producer
 	giveUp    error // the head is given up
+	recut     bool  // the head is too large
 }
 
 // resolved is a batch with its outcome, on its way to the callbacks.
@@ -98,8 +99,9 @@ func newPartition(t *topic, index int32) *partition {
 		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled, pos: position{offset: -1},
 		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
+	p.shared = t.lane.stops
 	if r := t.lane.resumed; r != nil {
-		p.carryOn(r, t.lane.identity.Load())
+		p.resume(r, t.lane.identity.Load())
 	}
 	return p
 }
@@ -339,6 +341,9 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 	if p.link == l {
 		if served {
 			b.hangUps++
+		}
+		for _, sent := range p.sealed {
+			sent.maybe = sent.maybe || sent.attempts > 0
 		}
 		r := p.win.Lost()
 		p.link = nil

@@ -150,7 +150,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 		}
 		for _, pc := range pcs {
 			e, ok := inspect.Find(resp, pc.Topic, pc.Partition, l.resumed.from.ProducerID)
-			fault := pc.fault(e)
+			fault := pc.fault(e, age(l.resumed.from.Taken, time.Now()) <= l.pr.cfg.ProducerIDExpiration/2)
 			switch code := retry.Code(e.Code); {
 			case code == retry.TopicAuthorizationFailed:
 				return nil, nil, fmt.Errorf("%q: %w: %w", pc.Topic, ErrCannotAsk, code)
@@ -206,49 +206,54 @@ func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionChec
 	return resp.(*kmsg.DescribeProducersResponse), nil
 }
 
-// fault says why the broker's entry does not go with the checkpoint.
-func (pc *PartitionCheckpoint) fault(e inspect.Entry) error {
+// fault says why the broker's entry does not go with the checkpoint. From a fresh
+// one on a broker has forgotten nothing: where it knows nothing the partition was
+// quiet for long, and still is.
+func (pc *PartitionCheckpoint) fault(e inspect.Entry, fresh bool) error {
 	ahead := throttle.Sequence(e.Last).Add(1).Distance(throttle.Sequence(pc.Next))
 	switch {
 	case e.Code != 0:
 		return nil
 	case e.Known && e.Epoch > int32(pc.Epoch):
 		return fmt.Errorf("%w: epoch %d is there, the checkpoint has %d", ErrSecondOwner, e.Epoch, pc.Epoch)
-	case pc.Next == 0 && (!e.Known || e.Epoch < int32(pc.Epoch)):
+	case pc.Next == 0 && e.Known && e.Epoch < int32(pc.Epoch):
 		return nil // nothing of this epoch was there yet
+	case !e.Known && fresh:
+		return nil
 	case !e.Known:
-		return fmt.Errorf("%w: the broker has none of producer id", ErrStateLost)
+		return fmt.Errorf("%w: it knows nothing of the producer id, and the checkpoint is old", ErrStateLost)
 	case e.Epoch < int32(pc.Epoch), ahead >= throttle.MaxWindow:
 		return fmt.Errorf("%w: epoch %d, sequence %d is there, the checkpoint has %d, %d", ErrDataLoss, e.Epoch, e.Last, pc.Epoch, pc.Next)
 	}
 	return nil
 }
 
-// carryOn makes the window of a new partition go on where the checkpoint is.
-func (p *partition) carryOn(r *resumed, id *identity) {
+// resume makes a new partition go on where the checkpoint is.
+func (p *partition) resume(r *resumed, id *identity) {
 	pos := position{epoch: id.epoch, offset: -1}
 	if pc, ok := r.partitions[place{p.topic.name, p.index}]; ok {
 		pos = position{pc.Epoch, pc.Next, pc.Offset}
 		p.pos = pos
 	}
-	end := int64(-1)
-	if pos.offset >= 0 {
-		end = pos.offset + 1
-	}
-	p.ident, p.resumed = id, true
-	p.win.Resume(id.producerID, pos.epoch, throttle.Sequence(pos.next), end)
+	p.carryOn(pos, id)
 }
 
-// hearOfFormer acts on the broker's entry where a former process may have
-// written, or still write.
-func (p *partition) hearOfFormer(e inspect.Entry, report throttle.Report, now time.Time, fx *effects) {
+// carryOn makes the window of a lane begin at a position, and count on other
+// processes that write the same records.
+func (p *partition) carryOn(at position, id *identity) {
+	end := int64(-1)
+	if at.offset >= 0 {
+		end = at.offset + 1
+	}
+	p.ident = id
+	p.win.Resume(id.producerID, at.epoch, throttle.Sequence(at.next), end)
+}
+
+// hearOfOthers acts on the broker's entry where other processes may have
+// written the same records, or still write.
+func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now time.Time, fx *effects) {
 	epoch := p.win.State().Epoch
-	if p.pos.next == 0 && (!e.Known || e.Epoch < int32(epoch)) {
-		// Nothing of us is there, and nothing has to be. But what a broker has
-		// forgotten looks like that as well.
-		if age(p.topic.lane.resumed.from.Taken, now) > p.pr.cfg.ProducerIDExpiration/2 {
-			fx.gap = p.stopFor(ErrStateLost)
-		}
+	if !e.Known && p.untouched(now) || p.pos.next == 0 && e.Known && e.Epoch < int32(epoch) {
 		p.inquiry.assured = true
 		return
 	}
@@ -274,6 +279,26 @@ func (p *partition) hearOfFormer(e inspect.Entry, report throttle.Report, now ti
 	default:
 		fx.gap = p.stopFor(ErrStateLost)
 	}
+}
+
+// untouched reports whether nothing can be missing where the broker knows
+// nothing of us: nothing was sent that it could have forgotten, and what a former
+// process sent behind the checkpoint it would still remember. It then takes the
+// next sequence, whichever that is, from whoever comes first.
+func (p *partition) untouched(now time.Time) bool {
+	for _, b := range p.sealed {
+		if b.maybe {
+			return false
+		}
+	}
+	r := p.topic.lane.resumed
+	return r == nil || !p.anchor.acked.IsZero() || p.remembers(r.from.Taken, now)
+}
+
+// remembers reports whether brokers surely still know a producer that wrote
+// then, or later.
+func (p *partition) remembers(then, now time.Time) bool {
+	return age(then, now) <= p.pr.cfg.ProducerIDExpiration/2
 }
 
 // stopFor is why the lane stops that cannot go on without a guess.

@@ -31,6 +31,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		b.lastErr = a.err
 	}
 	outcome := p.answerOf(b, d, at.batch == p.base)
+	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
 	r := p.win.Settle(at.batch, outcome, a.baseOffset)
 	p.count(outcome)
 	if r.Stalled && p.open != nil {
@@ -45,6 +46,9 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	p.doubtful(r)
 	if d.Fate == retry.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
+	}
+	if p.shared && outcome == throttle.Refused && at.batch == p.base {
+		p.refusedForGood(b, &fx)
 	}
 	// What the old leader still has to say is no reason to keep the new one
 	// waiting (KIP-951).
@@ -148,16 +152,23 @@ func (p *partition) pauseUntil(now time.Time) {
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed[0]
-	if errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge) {
-		if n := b.Records(); n > 1 {
-			half := (n + 1) / 2
-			p.win.Split(int32(half), int32(n-half))
-			p.replaceHead(b.splitAt(half))
-			return
-		}
-		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+	if n := b.Records(); b.tooLarge() && n > 1 {
+		half := (n + 1) / 2
+		p.win.Split(int32(half), int32(n-half))
+		p.replaceHead(b.splitAt(half))
+		return
 	}
 	p.resolve(p.win.Drop(), fx)
+}
+
+// refusedForGood is headRefused for a lane: where it ends, or goes on in the same
+// epoch.
+func (p *partition) refusedForGood(b *batch, fx *effects) {
+	if b.tooLarge() && b.Records() > 1 {
+		p.pending.recut = true
+	} else {
+		fx.gap = p.stopFor(b.lastErr)
+	}
 }
 
 // replaceHead puts two batches in the place of the oldest.
@@ -186,11 +197,10 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	case pd.newLog:
 		p.blame(ErrTopicRecreated)
 		p.resolve(p.win.NewLog(), fx)
-	case pd.forgotten && p.win.InDoubt():
-		p.blame(ErrStateLost)
-		p.resolve(p.win.Disown(), fx)
 	case pd.forgotten:
-		p.win.StateMayBeGone()
+		p.stateGone(ErrStateLost, fx)
+	case pd.recut:
+		p.recut(int32(p.sealed[0].Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
 	}

@@ -77,7 +77,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if hold != throttle.Ready {
 		return next{}
 	}
-	if p.resumed && p.win.AtGate() && !p.inquiry.assured {
+	if p.shared && p.win.AtGate() && !p.inquiry.assured {
 		return p.askFirst(l, fx)
 	}
 	b := p.sealed[send.Batch-p.base]
@@ -136,13 +136,15 @@ func (p *partition) bind(l *link, now time.Time) bool {
 	if p.ident == id {
 		return true
 	}
-	if !p.win.Calm() && p.ident != nil {
+	if p.ident != nil && (p.shared || !p.win.Calm()) {
 		return true // not now: a straggler would not be fenced by another ID
 	}
 	if !p.win.Regate() {
 		return false
 	}
-	if p.win.SetProducer(id.producerID, id.epoch) {
+	if p.shared {
+		p.carryOn(position{epoch: id.epoch, offset: -1}, id)
+	} else if p.win.SetProducer(id.producerID, id.epoch) {
 		p.ident = id
 	}
 	return true

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/producer"
+	"github.com/sluice-kafka/sluice/producer/producertest"
+)
+
+// stage is all that the pipeline needs around it when it is only shown: a
+// cluster, two topics, sentences, and a directory.
+type stage struct {
+	options
+	what     string
+	addrs    []string
+	embedded *producertest.Cluster // nil: a real one
+	source   *producer.Producer
+	progress *progress
+}
+
+func newStage(ctx context.Context, o options) (s *stage, err error) {
+	s = &stage{options: o, progress: newProgress()}
+	run := fmt.Sprint(time.Now().UnixNano())
+	s.input, s.output = pick(o.input, "sentences-"+run), pick(o.output, "words-"+run)
+	if s.state, err = os.MkdirTemp("", "sluice-pipeline-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if o.brokers != "" {
+		s.what, s.addrs = "cluster at "+o.brokers, strings.Split(o.brokers, ",")
+	} else {
+		if s.embedded, err = producertest.New(producertest.Config{Brokers: 3}); err != nil {
+			return nil, err
+		}
+		s.what, s.addrs = "embedded cluster of 3 stock brokers", s.embedded.Addrs()
+	}
+	for _, topic := range []string{s.input, s.output} {
+		if err = createTopic(ctx, s.addrs, topic, s.partitions); err != nil {
+			return nil, err
+		}
+	}
+	cfg := config.Default()
+	cfg.BootstrapServers = s.addrs
+	s.source, err = producer.New(cfg)
+	return s, err
+}
+
+// list is the cluster as a flag takes it.
+func (s *stage) list() string { return strings.Join(s.addrs, ",") }
+
+func pick(given, otherwise string) string {
+	if given != "" {
+		return given
+	}
+	return otherwise
+}
+
+func (s *stage) close() {
+	if s.source != nil {
+		s.source.Abort()
+	}
+	if s.embedded != nil {
+		s.embedded.Close()
+	}
+	os.RemoveAll(s.state)
+}
+
+var vocabulary = strings.Fields("the quick brown fox jumps over a lazy dog and nobody knows why it does so every single morning")
+
+// feed writes so many sentences to each input partition, of no word up to eight.
+func (s *stage) feed(ctx context.Context, each int) error {
+	var recs []producer.Record
+	for partition := range s.partitions {
+		for range each {
+			var words []string
+			for range rand.IntN(9) {
+				words = append(words, vocabulary[rand.IntN(len(vocabulary))])
+			}
+			recs = append(recs, producer.Record{
+				Topic: s.input, Partition: producer.On(int32(partition)), Value: []byte(strings.Join(words, " ")),
+			})
+		}
+	}
+	return s.source.ProduceAll(ctx, recs...).Err()
+}
+
+// demo lets the pipeline run, in this process, until all sentences are done.
+func (s *stage) demo(ctx context.Context) error {
+	fmt.Printf("%s\n%d sentences in %s, their words to %s\n", s.what, s.records, s.input, s.output)
+	for left := s.records / s.partitions; left > 0; left -= 1000 {
+		if err := s.feed(ctx, min(left, 1000)); err != nil {
+			return err
+		}
+	}
+	ends, err := offsets(ctx, s.addrs, s.input, latest)
+	if err != nil {
+		return err
+	}
+	p, err := newPipeline(s.options, s.addrs, s.input, s.output, s.state)
+	if err != nil {
+		return err
+	}
+	p.saved = s.progress.note
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		err := p.run(running)
+		stop(errors.Join(errEnded, err))
+		ended <- err
+	}()
+	err = s.progress.waitSaved(running, ends)
+	took := time.Since(began)
+	stop(nil)
+	if err := errors.Join(err, <-ended); err != nil {
+		return err
+	}
+	fmt.Printf("done in %.1fs\n", took.Seconds())
+	return s.judge(ctx)
+}
+
+var errEnded = errors.New("the pipeline ended by itself")
+
+func (s *stage) judge(ctx context.Context) error {
+	v, err := judge(ctx, s.addrs, s.input, s.output)
+	if err != nil {
+		return err
+	}
+	fmt.Println(v.String())
+	if n := v.faults(); n > 0 {
+		return fmt.Errorf("%d records are not as they should be", n)
+	}
+	return nil
+}
