@@ -3,12 +3,13 @@ package producer
 import "time"
 
 const (
-	firstDepth = 128 // requests; enough for most round trips before anything is known
-	leastDepth = 8
+	firstDepth = 64 // requests
+	leastDepth = 4
 	mostDepth  = 1 << 14
-	// depthMemory is how long a shortest round trip is believed. Without an end a
-	// route that got longer would look like a queue for ever.
-	depthMemory = 30 * time.Second
+	// For so long a shortest answer time is believed. Without an end a route that
+	// got longer would look like a queue for ever; and at first, when brokers are
+	// cold and everything comes at once, it is hardly ever right.
+	firstMemory, mostMemory = time.Second, time.Minute
 )
 
 // depth decides how many requests a connection carries at once: as many as
@@ -25,15 +26,32 @@ type depth struct {
 	limit    int           // requests
 	shortest time.Duration // answer time of late, 0: not known
 	since    time.Time     // when it was last measured anew
+	memory   time.Duration // for so long it is believed
 
 	// This round, which is over when what was written after its begin is
 	// answered:
 	began time.Time
 	best  time.Duration // shortest answer time
 	held  bool          // the limit kept something back
+	skip  int           // rounds that still show what was before the limit changed
+
+	// While the shortest answer time is measured anew next to nothing is in
+	// flight, so that nothing waits.
+	measuring phaseOfMeasuring
+	before    int // the limit
 }
 
-func newDepth() depth { return depth{limit: firstDepth} }
+type phaseOfMeasuring uint8
+
+const (
+	notMeasuring phaseOfMeasuring = iota
+	draining                      // what was written before is answered
+	measuring
+)
+
+func newDepth(now time.Time) depth {
+	return depth{limit: firstDepth, since: now, memory: firstMemory}
+}
 
 // answered takes the time that one request took.
 func (d *depth) answered(written, now time.Time) {
@@ -49,29 +67,49 @@ func (d *depth) answered(written, now time.Time) {
 }
 
 func (d *depth) endRound(now time.Time) {
-	switch {
-	case d.shortest == 0 || d.best < d.shortest:
-		d.shortest = d.best
-		if d.since.IsZero() {
-			d.since = now
-		}
-	case now.Sub(d.since) > depthMemory:
-		// With half of it in flight no queue is left to measure.
-		d.shortest, d.since, d.limit = 0, now, max(d.limit/2, leastDepth)
+	switch d.measuring {
+	case draining:
+		d.measuring = measuring
+		return
+	case measuring:
+		d.measuring, d.shortest, d.since, d.limit = notMeasuring, d.best, now, d.before
+		d.memory = min(2*d.memory, mostMemory)
+		d.skip = 2 // the line is empty, and then fills
 		return
 	}
+	if d.skip > 0 {
+		d.skip--
+		return
+	}
+	if now.Sub(d.since) > d.memory {
+		d.measuring, d.before, d.limit = draining, d.limit, leastDepth
+		return
+	}
+	if d.shortest == 0 || d.best < d.shortest {
+		d.shortest = d.best
+	}
 	next := (d.limit + d.useful()) / 2
-	if next < d.limit || d.held {
-		d.limit = min(max(next, leastDepth), mostDepth)
+	if next < d.limit || next > d.limit && d.held {
+		d.limit, d.skip = min(max(next, leastDepth), mostDepth), 1
 	}
 }
 
 // useful is the limit that the round speaks for.
 func (d *depth) useful() int {
-	share := float64(d.shortest) / float64(d.best) // of the time that was not spent waiting
-	if share > 0.9 {
+	if d.share() > 0.9 {
 		return 2 * d.limit
 	}
-	slack := leastDepth + d.limit/4
-	return int(float64(d.limit)*share) + slack
+	return int(float64(d.limit)*d.share()) + d.slack()
+}
+
+// share is the part of the time of an answer that it was not waiting.
+func (d *depth) share() float64 { return float64(d.shortest) / float64(d.best) }
+
+// slack is how many requests may wait at the broker: some time's work, so that
+// it is not idle when the next one is late, and some for answers that take longer
+// now and then.
+func (d *depth) slack() int {
+	const queue = 2 * time.Millisecond
+	service := d.best / time.Duration(d.limit) // at most, by Little's law
+	return min(2+int(queue/max(service, 1)), 32) + d.limit/8
 }

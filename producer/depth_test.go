@@ -17,7 +17,7 @@ type serial struct {
 }
 
 func newSerial(rtt, service time.Duration) *serial {
-	return &serial{rtt: rtt, service: service, now: time.Unix(0, 0), depth: newDepth()}
+	return &serial{rtt: rtt, service: service, now: time.Unix(0, 0), depth: newDepth(time.Unix(0, 0))}
 }
 
 // run keeps as much in flight as the depth allows, for so long.
@@ -44,6 +44,14 @@ func (s *serial) write() {
 	s.answers = append(s.answers, s.free.Add(s.rtt/2))
 }
 
+// usual is the limit while nothing is measured.
+func (s *serial) usual() int {
+	if s.depth.measuring != notMeasuring {
+		return s.depth.before
+	}
+	return s.depth.limit
+}
+
 // share is how much of its time the broker was busy over the span.
 func (s *serial) share(span time.Duration) float64 {
 	s.served = 0
@@ -64,9 +72,9 @@ func TestDepthIsWhatKeepsTheBrokerBusy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSerial(c.rtt, c.service)
-			s.run(10 * time.Second)
+			s.run(time.Minute)
 			useful := int(c.rtt/c.service) + 1
-			if got := s.depth.limit; got < useful || got > 2*useful+4*leastDepth {
+			if got := s.usual(); got < useful || got > 2*useful+40 {
 				t.Errorf("depth %d where %d requests fill the line", got, useful)
 			}
 			if busy := s.share(2 * time.Minute); busy < 0.97 {
@@ -79,7 +87,7 @@ func TestDepthIsWhatKeepsTheBrokerBusy(t *testing.T) {
 func TestDepthFollowsChange(t *testing.T) {
 	s := newSerial(50*time.Millisecond, time.Millisecond)
 	s.run(10 * time.Second)
-	before := s.depth.limit
+	before := s.usual()
 
 	s.service = 100 * time.Microsecond
 	s.run(10 * time.Second)
@@ -88,18 +96,18 @@ func TestDepthFollowsChange(t *testing.T) {
 	}
 	s.service = time.Millisecond
 	s.run(10 * time.Second)
-	if got := s.depth.limit; got > 2*before {
+	if got := s.usual(); got > 2*before {
 		t.Errorf("depth %d at a broker that got slow again, %d before", got, before)
 	}
 	s.rtt = 200 * time.Millisecond // another route, which must not look like a queue for ever
-	s.run(2 * depthMemory)
+	s.run(2 * mostMemory)
 	if busy := s.share(2 * time.Minute); busy < 0.9 {
 		t.Errorf("behind a longer route the broker was busy for %.3f of the time", busy)
 	}
 }
 
 func TestDepthStaysWhereNothingWasHeldBack(t *testing.T) {
-	d := newDepth()
+	d := newDepth(time.Unix(0, 0))
 	now := time.Unix(0, 0)
 	for range 1000 {
 		d.answered(now, now.Add(time.Millisecond))

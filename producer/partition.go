@@ -276,6 +276,7 @@ func (p *partition) mostRecords() int {
 func (p *partition) seal() {
 	p.win.Admit(int32(p.open.Records()))
 	p.sealed = append(p.sealed, p.open)
+	p.gauge.unresolved.Store(int32(len(p.sealed)))
 	p.usual = p.open.Bytes()
 	p.noteAge(p.open)
 	p.open = nil

@@ -46,20 +46,30 @@ type sticky struct {
 	bytes     atomic.Int64
 }
 
-func (s *sticky) pick(leaders []leader, n, size, batch int) int {
+func (s *sticky) pick(parts slots, leaders []leader, size, batch int) int {
 	at := int(s.partition.Load())
-	if s.bytes.Add(int64(size)) <= int64(batch) && at < n {
+	if s.bytes.Add(int64(size)) <= int64(batch) && at < len(parts) {
 		return at
 	}
 	s.bytes.Store(int64(size))
-	at = s.other(leaders, n)
+	at = other(parts, leaders)
 	s.partition.Store(int32(at))
 	return at
 }
 
-// other chooses among the partitions that have a leader, or among all if none
+// other draws two partitions and takes the one that has less to do, so that a
+// slow broker gets fewer records and not all of the buffer.
+func other(parts slots, leaders []leader) int {
+	a, b := draw(leaders, len(parts)), draw(leaders, len(parts))
+	if parts.load(b) < parts.load(a) {
+		return b
+	}
+	return a
+}
+
+// draw chooses among the partitions that have a leader, or among all if none
 // has: then the records wait for one (K49).
-func (s *sticky) other(leaders []leader, n int) int {
+func draw(leaders []leader, n int) int {
 	first := rand.IntN(n)
 	for i := range n {
 		if at := (first + i) % n; at < len(leaders) && leaders[at].broker != nil {
@@ -67,4 +77,13 @@ func (s *sticky) other(leaders []leader, n int) int {
 		}
 	}
 	return first
+}
+
+// load is how many batches of a partition have no outcome.
+func (s slots) load(at int) int32 {
+	p := s[at].Load()
+	if p == nil {
+		return 0
+	}
+	return p.gauge.unresolved.Load()
 }

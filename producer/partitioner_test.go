@@ -100,7 +100,7 @@ func TestStickyRuns(t *testing.T) {
 	count := make([]int, len(leaders))
 	run, last := 0, -1
 	for range 100_000 {
-		at := s.pick(leaders, len(leaders), size, batch)
+		at := s.pick(make(slots, len(leaders)), leaders, size, batch)
 		count[at]++
 		if at != last && last >= 0 && run < batch/size-1 {
 			t.Fatalf("left a partition after %d records", run)
@@ -123,16 +123,16 @@ func TestK49StickyAvoidsLeaderless(t *testing.T) {
 	var s sticky
 	leaders := make([]leader, 4)
 	leaders[2].broker = new(broker)
-	s.pick(leaders, 4, 1000, 1)
+	s.pick(make(slots, 4), leaders, 1000, 1)
 	for range 100 {
-		if at := s.pick(leaders, 4, 1000, 1); at != 2 {
+		if at := s.pick(make(slots, 4), leaders, 1000, 1); at != 2 {
 			t.Fatalf("partition %d", at)
 		}
 	}
 	leaders[2].broker = nil
 	seen := map[int]bool{}
 	for range 1000 {
-		seen[s.pick(leaders, 4, 1000, 1)] = true
+		seen[s.pick(make(slots, 4), leaders, 1000, 1)] = true
 	}
 	if len(seen) != 4 {
 		t.Errorf("went to %v", seen)
@@ -143,7 +143,27 @@ func TestK49StickyAvoidsLeaderless(t *testing.T) {
 func TestStickyWithFewerPartitions(t *testing.T) {
 	var s sticky
 	s.partition.Store(7)
-	if at := s.pick(nil, 2, 1, 1000); at > 1 {
+	if at := s.pick(make(slots, 2), nil, 1, 1000); at > 1 {
 		t.Errorf("partition %d of 2", at)
+	}
+}
+
+// Of two partitions that are drawn the one with less to do gets the records.
+func TestStickyAvoidsTheBusy(t *testing.T) {
+	var s sticky
+	parts, leaders := make(slots, 4), make([]leader, 4)
+	for at := range parts {
+		leaders[at].broker = new(broker)
+		parts[at].Store(new(partition))
+	}
+	parts[1].Load().gauge.unresolved.Store(100)
+	count := make([]int, len(parts))
+	for range 16_000 {
+		count[s.pick(parts, leaders, 1000, 1)]++
+	}
+	for at, n := range count { // the busy one: drawn twice
+		if busy := at == 1; busy && n > 2000 || !busy && n < 3000 {
+			t.Errorf("partition %d got %d of 16,000", at, n)
+		}
 	}
 }

@@ -331,6 +331,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b.release()
 	p.sealed[0] = nil
 	p.sealed = p.sealed[1:]
+	p.gauge.unresolved.Store(int32(len(p.sealed)))
 	p.base++
 	fx.share, fx.free = p.share, fx.free+b.cost+p.spare()
 	p.resolved = append(p.resolved, res)

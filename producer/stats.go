@@ -38,7 +38,9 @@ type gauge struct {
 	hold      atomic.Uint32
 	epoch     atomic.Int32
 	waiting   atomic.Int32 // sealed batches that wait to be written
-	deepest   atomic.Int32 // most sequences in flight so far
+	// unresolved batches, sealed ones; kept by whoever changes their number
+	unresolved atomic.Int32
+	deepest    atomic.Int32 // most sequences in flight so far
 }
 
 // publish brings the gauge up to date. It is called with the lock held.

@@ -74,7 +74,7 @@ type early struct {
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		at := t.choose(len(parts), r, pin, a.size)
+		at := t.choose(parts, r, pin, a.size)
 		return at, t.partition(parts, at).admit(r, a)
 	}
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
@@ -93,7 +93,7 @@ func (t *topic) wait(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	t.mu.Lock()
 	if parts := t.known(pin); parts != nil {
 		t.mu.Unlock()
-		at := t.choose(len(parts), r, pin, a.size)
+		at := t.choose(parts, r, pin, a.size)
 		return at, t.partition(parts, at).settleIn(r, a)
 	}
 	if t.closed {
@@ -122,15 +122,15 @@ func (t *topic) known(pin Pin) slots {
 	return nil
 }
 
-// choose finds the partition among n for a record.
-func (t *topic) choose(n int, r *batcher.Record, pin Pin, size int) int32 {
+// choose finds the partition for a record.
+func (t *topic) choose(parts slots, r *batcher.Record, pin Pin, size int) int32 {
 	switch {
 	case pin.next > 0:
 		return pin.next - 1
 	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
-		return int32(keyPartition(r.Key, n))
+		return int32(keyPartition(r.Key, len(parts)))
 	}
-	return int32(t.sticky.pick(t.led(), n, size, t.pr.cfg.BatchBytes))
+	return int32(t.sticky.pick(parts, t.led(), size, t.pr.cfg.BatchBytes))
 }
 
 // partition returns the one of the number, which it makes if it is the first to
@@ -252,7 +252,7 @@ func divide(list []early, n int) (place, none []early) {
 func (t *topic) admit(parts slots, batch []early) {
 	for i := range batch {
 		e := &batch[i]
-		at := t.choose(len(parts), &e.rec, e.pin, e.size)
+		at := t.choose(parts, &e.rec, e.pin, e.size)
 		if err := t.partition(parts, at).settleIn(&e.rec, &e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})

@@ -34,6 +34,7 @@ const (
 func main() {
 	nodes := flag.Int("nodes", 1, "brokers, 1 or 3; topics are replicated to all")
 	rtt := flag.Duration("rtt", 50*time.Millisecond, "round trip added")
+	warm := flag.Duration("warm", 20*time.Second, "how long each client warms the brokers up, which compile what is hot")
 	rounds := flag.Int("rounds", 3, "rounds; medians are shown")
 	span := flag.Duration("span", 4*time.Second, "how long each client produces in a round")
 	names := flag.String("peers", "sluice,kgo", "clients with commas, of "+strings.Join(peer.Names(), ", "))
@@ -41,7 +42,7 @@ func main() {
 	flag.Parse()
 	peers, err := choose(*names, *connections)
 	if err == nil {
-		err = run(peers, *nodes, *rtt, *rounds, *span)
+		err = run(peers, *nodes, *rtt, *warm, *rounds, *span)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "wan:", err)
@@ -62,7 +63,7 @@ func choose(names string, connections int) ([]peer.Peer, error) {
 	return peers, err
 }
 
-func run(peers []peer.Peer, nodes int, rtt time.Duration, rounds int, span time.Duration) (err error) {
+func run(peers []peer.Peer, nodes int, rtt, warm time.Duration, rounds int, span time.Duration) (err error) {
 	var proxies []*faultproxy.Proxy
 	var perr error
 	cluster, err := realkafka.Run(realkafka.Config{Nodes: nodes, Optimise: true, Advertise: func(_ int, addr string) string {
@@ -90,6 +91,14 @@ func run(peers []peer.Peer, nodes int, rtt time.Duration, rounds int, span time.
 		_, _ = fmt.Fprintf(os.Stdout, "%14s", p.Name)
 	}
 	_, _ = fmt.Fprintf(os.Stdout, "%10s\n", "ratio")
+	if err := cluster.CreateTopic("warm-up", 8, int16(nodes), nil); err != nil {
+		return err
+	}
+	for _, p := range peers {
+		if _, err := measure(p, cluster.Addrs(), "warm-up", setting{8, 16 << 10}, warm); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+	}
 	for i, s := range []setting{{1, 16 << 10}, {1, 1 << 20}, {8, 16 << 10}, {8, 1 << 20}} {
 		results := make([][]float64, len(peers))
 		for round := range rounds {
