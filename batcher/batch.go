@@ -8,7 +8,6 @@
 package batcher
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -55,7 +54,12 @@ func (b *Batch[D]) Release() (raw, packed []byte) {
 // uncompressed and batch header included. It is exact. No limit allows more
 // than math.MaxInt32 bytes, the most that a batch can say of its length.
 func (b *Batch[D]) Fits(r *Record, limit int) bool {
-	next := recordBytes(b.timestampDelta(r.Timestamp), int64(len(b.deliveries)), contentBytes(r))
+	const mostOverhead = 5 + 1 + 10 + 5 // length, attributes, the two deltas
+	content := contentBytes(r)
+	if int64(b.rawBytes())+content+mostOverhead <= min(int64(limit), math.MaxInt32) {
+		return true // whatever the numbers take: most records end here
+	}
+	next := recordBytes(b.timestampDelta(r.Timestamp), int64(len(b.deliveries)), content)
 	return int64(b.rawBytes())+next <= min(int64(limit), math.MaxInt32)
 }
 
@@ -85,11 +89,11 @@ func (b *Batch[D]) begin(timestamp, content int64) {
 	// they may be negative, and wrap as the reader's sum does (K51).
 	delta, index := b.timestampDelta(timestamp), int64(len(b.deliveries))
 	body := bodyBytes(delta, index, content)
-	b.raw = slices.Grow(b.raw, int(varintBytes(body)+body))
-	b.raw = binary.AppendVarint(b.raw, body)
-	b.raw = append(b.raw, 0) // attributes of a record: none are defined
-	b.raw = binary.AppendVarint(b.raw, delta)
-	b.raw = binary.AppendVarint(b.raw, index)
+	raw := slices.Grow(b.raw, int(varintBytes(body)+body))
+	raw = appendVarint(raw, body)
+	raw = append(raw, 0) // attributes of a record: none are defined
+	raw = appendVarint(raw, delta)
+	b.raw = appendVarint(raw, index)
 }
 
 func (b *Batch[D]) timestampDelta(timestamp int64) int64 {

@@ -15,7 +15,13 @@ type Record struct {
 	Value     []byte
 	Headers   []Header
 	Timestamp int64 // milliseconds since the Unix epoch, may be negative
+
+	content int64 // its encoded size, 0: not measured
 }
+
+// Measure notes how many bytes key, value and headers take, which Size, Fits and
+// Append count otherwise each time. They must not change afterwards.
+func (r *Record) Measure() { r.content = contentBytes(r) }
 
 // Header is one header of a record. A nil Value is absent, as in Record; the
 // key is always present.
@@ -51,6 +57,9 @@ func bodyBytes(timestampDelta, offsetDelta, content int64) int64 {
 // contentBytes returns the encoded size of the part of a record that does not
 // depend on its place in a batch: key, value and headers.
 func contentBytes(r *Record) int64 {
+	if r.content > 0 {
+		return r.content
+	}
 	n := nullableBytes(r.Key) + nullableBytes(r.Value) + varintBytes(int64(len(r.Headers)))
 	for i := range r.Headers {
 		h := &r.Headers[i]
@@ -73,10 +82,10 @@ func varintBytes(v int64) int64 {
 func appendContent(dst []byte, r *Record) []byte {
 	dst = appendNullable(dst, r.Key)
 	dst = appendNullable(dst, r.Value)
-	dst = binary.AppendVarint(dst, int64(len(r.Headers)))
+	dst = appendVarint(dst, int64(len(r.Headers)))
 	for i := range r.Headers {
 		h := &r.Headers[i]
-		dst = binary.AppendVarint(dst, int64(len(h.Key)))
+		dst = appendVarint(dst, int64(len(h.Key)))
 		dst = append(dst, h.Key...)
 		dst = appendNullable(dst, h.Value)
 	}
@@ -85,8 +94,20 @@ func appendContent(dst []byte, r *Record) []byte {
 
 func appendNullable(dst, p []byte) []byte {
 	if p == nil {
-		return binary.AppendVarint(dst, -1)
+		return append(dst, 1) // -1
 	}
-	dst = binary.AppendVarint(dst, int64(len(p)))
+	dst = appendVarint(dst, int64(len(p)))
 	return append(dst, p...)
+}
+
+// appendVarint is binary.AppendVarint, faster for numbers of one or two bytes.
+func appendVarint(dst []byte, v int64) []byte {
+	zigzag := uint64(v)<<1 ^ uint64(v>>63)
+	switch {
+	case zigzag < 1<<7:
+		return append(dst, byte(zigzag))
+	case zigzag < 1<<14:
+		return append(dst, byte(zigzag)|0x80, byte(zigzag>>7))
+	}
+	return binary.AppendUvarint(dst, zigzag)
 }

@@ -222,12 +222,30 @@ func (p *partition) moreResolved() bool {
 func (p *partition) deliver(r *resolved, done *int) {
 	deliveries := r.b.Deliveries()
 	for *done < len(deliveries) {
-		i := *done
-		*done++
-		p.pr.call(deliveries[i].done, p.result(r, i))
+		p.callEach(r, deliveries, done)
 	}
 	p.delivered.Add(uint64(len(deliveries)))
 	r.b.recycle()
+}
+
+// callEach runs callbacks until they are all done, or one did not return.
+func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
+	first, returned := *done, false
+	defer func() {
+		p.pr.delivery.behind.Sub(int64(*done - first))
+		if !returned {
+			p.pr.failed(recover())
+		}
+	}()
+	for *done < len(deliveries) {
+		d := &deliveries[*done]
+		res := p.result(r, *done)
+		*done++
+		if d.done != nil {
+			d.done(res)
+		}
+	}
+	returned = true
 }
 
 // result is that of record i of the batch.
@@ -249,27 +267,31 @@ func (p *partition) result(r *resolved, i int) Result {
 	return res
 }
 
-// call runs one callback. A panic in it is reported and goes no further, and
-// neither does an end of the goroutine (runtime.Goexit): the records behind it
-// have callbacks, too (K37).
+// call runs the callback of a refusal.
 func (pr *Producer) call(done func(Result), r Result) {
 	returned := false
 	defer func() {
 		pr.delivery.behind.Dec()
-		if returned {
-			return
-		}
-		pr.stats.panics.Inc()
-		if v := recover(); v != nil {
-			pr.log.Error("a delivery callback panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-		} else {
-			pr.log.Error("a delivery callback ended its goroutine", "stack", string(debug.Stack()))
+		if !returned {
+			pr.failed(recover())
 		}
 	}()
 	if done != nil {
 		done(r)
 	}
 	returned = true
+}
+
+// failed reports a callback that did not return. A panic goes no further, and
+// neither does an end of the goroutine (runtime.Goexit): the records behind it
+// have callbacks, too (K37).
+func (pr *Producer) failed(panicked any) {
+	pr.stats.panics.Inc()
+	if panicked != nil {
+		pr.log.Error("a delivery callback panicked", "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+	} else {
+		pr.log.Error("a delivery callback ended its goroutine", "stack", string(debug.Stack()))
+	}
 }
 
 // signal wakes those who wait for progress.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/wire"
 	"go.uber.org/atomic"
 )
 
@@ -36,6 +37,7 @@ type Lane struct {
 
 	topicsMu sync.Mutex
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
+	recent   atomic.Pointer[topic] // the latest one looked for: most lanes have one
 	shutting bool
 }
 
@@ -66,7 +68,11 @@ func (pr *Producer) add(l *Lane) {
 
 // Produce is Producer.Produce in the lane.
 func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
-	if at, err := l.produce(ctx, &rec, done, l.pr.cfg.MaxBlock, false); err != nil {
+	l.hand(ctx, &rec, done)
+}
+
+func (l *Lane) hand(ctx context.Context, rec *Record, done func(Result)) {
+	if at, err := l.produce(ctx, rec, done, l.pr.cfg.MaxBlock, false); err != nil {
 		l.fail(err)
 		l.pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err})
 	}
@@ -146,7 +152,11 @@ func (l *Lane) fail(err error) {
 // topic returns the topic of the name, which it makes known to the control loop
 // the first time.
 func (l *Lane) topic(name string) (*topic, error) {
+	if t := l.recent.Load(); t != nil && t.name == name {
+		return t, nil
+	}
 	if t := (*l.topics.Load())[name]; t != nil {
+		l.recent.Store(t)
 		return t, nil
 	}
 	if name == "" || len(name) > 249 {
@@ -165,7 +175,10 @@ func (l *Lane) topic(name string) (*topic, error) {
 	for k, v := range old {
 		all[k] = v
 	}
-	t := &topic{pr: l.pr, lane: l, name: name}
+	t := &topic{
+		pr: l.pr, lane: l, name: name,
+		limit: wire.BatchLimit(l.pr.cfg.MaxRequestBytes, l.pr.cfg.ClientID, name),
+	}
 	all[name] = t
 	l.topics.Store(&all)
 	l.topicsMu.Unlock()

@@ -26,10 +26,11 @@ type partition struct {
 	win         *throttle.Window
 	ident       *identity // of the window
 	open        *batch    // takes records
-	usual       int       // bytes of the batch before
-	sealed      []*batch  // in the window, sealed[0] is its una
-	base        uint64    // number of sealed[0] in the window
-	target      *broker   // of the leader; nil: none is known
+	clock       clock
+	usual       int      // bytes of the batch before
+	sealed      []*batch // in the window, sealed[0] is its una
+	base        uint64   // number of sealed[0] in the window
+	target      *broker  // of the leader; nil: none is known
 	leaderEpoch int32
 	link        *link // the connection the window is bound to
 	fatal       error // why no record is taken any more
@@ -151,7 +152,6 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 	var got int64
 	var from *share
 	for {
-		a.arrive(r)
 		p.mu.Lock()
 		p.gain(from, got)
 		if err := p.refuses(); err != nil {
@@ -162,6 +162,10 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 		}
 		if p.credit >= size {
 			p.credit -= size
+			if p.open == nil {
+				p.clock.hurry()
+			}
+			a.arrive(r, p.clock.look())
 			p.append(r, a) // unlocks
 			return nil
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
-	"github.com/sluice-kafka/sluice/internal/wire"
 )
 
 // Produce hands a record over. done is called exactly once with its outcome, on
@@ -19,7 +18,7 @@ import (
 // ctx ends; so it does when callbacks are far behind. ctx bounds that wait only:
 // a record that has its place in the order is not withdrawn any more.
 func (pr *Producer) Produce(ctx context.Context, rec Record, done func(Result)) {
-	pr.main.Produce(ctx, rec, done)
+	pr.main.hand(ctx, &rec, done)
 }
 
 // TryProduce is Produce that never waits, not even at a full buffer. A record
@@ -113,9 +112,9 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
 	}
 	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
+	r.Measure()
 	size := batcher.Size(&r)
-	limit := wire.BatchLimit(pr.cfg.MaxRequestBytes, pr.cfg.ClientID, t.name)
-	if size > limit || int64(size) > pr.cfg.BufferBytes {
+	if limit := t.limit; size > limit || int64(size) > pr.cfg.BufferBytes {
 		return -1, fmt.Errorf("%w: %d bytes as a batch, a request takes %d (max.request.size) and the buffer %d (buffer.memory)",
 			ErrRecordTooLarge, size, limit, pr.cfg.BufferBytes)
 	}

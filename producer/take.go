@@ -54,6 +54,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		fx.enqueue = p.target
 		return next{}
 	}
+	p.clock.hurry()
 	if p.encoding {
 		return next{} // the sender of a former leader is at it, see encoded
 	}

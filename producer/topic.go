@@ -16,6 +16,7 @@ type topic struct {
 	pr      *Producer
 	lane    *Lane
 	name    string
+	limit   int // of a batch that a request takes
 	parts   atomic.Pointer[slots]
 	leaders atomic.Pointer[[]leader] // replaced as a whole, by control
 	id      atomic.Pointer[[16]byte] // of the topic as metadata last showed it
@@ -52,10 +53,9 @@ type admission struct {
 	maxWait time.Duration
 }
 
-// arrive notes that there is room for the record. It is the only look at the
-// clock for one.
-func (a *admission) arrive(r *batcher.Record) {
-	a.came = time.Now()
+// arrive notes when there was room for the record.
+func (a *admission) arrive(r *batcher.Record, now time.Time) {
+	a.came = now
 	if !a.dated {
 		r.Timestamp = a.came.UnixMilli()
 	}
@@ -80,7 +80,7 @@ func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
 		return pin.next - 1, err
 	}
-	a.arrive(r)
+	a.arrive(r, time.Now())
 	at, err := t.wait(r, pin, a)
 	if err != nil {
 		t.pr.budget.give(&t.pr.unled, int64(a.size))

@@ -16,8 +16,8 @@ func (t *turn) push(p *partition) {
 		t.in = map[*partition]struct{}{}
 	}
 	t.in[p] = struct{}{}
-	if t.head > 0 && len(t.list) == cap(t.list) {
-		t.compact()
+	if t.head > len(t.list)/2 && len(t.list) == cap(t.list) {
+		t.compact() // half at least, so that it costs each little
 	}
 	t.list = append(t.list, p)
 }
