@@ -24,6 +24,7 @@ type batch struct {
 
 	created  time.Time // when its first record came
 	cost     int64     // bytes of the budget
+	encoding bool      // it is with the encoders
 	encoded  bool      // sealed and, if so configured, compressed
 	old      bool      // by its timestamps, see partition.noteAge
 	urgent   bool      // someone waits for it: no linger

@@ -138,6 +138,7 @@ func (pr *Producer) Abort() {
 func (pr *Producer) end() {
 	pr.cancel()
 	pr.loops.Wait()
+	pr.encoders.stop()
 	pr.ending.Do(func() {
 		pr.eachLane((*Lane).end)
 		pr.each((*partition).abort)

@@ -37,7 +37,7 @@ type Lane struct {
 
 	topicsMu sync.Mutex
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
-	recent   atomic.Pointer[topic] // the latest one looked for: most lanes have one
+	recent   atomic.Pointer[topic]             // the latest one looked for: most lanes have one
 	shutting bool
 }
 

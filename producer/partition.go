@@ -34,7 +34,8 @@ type partition struct {
 	leaderEpoch int32
 	link        *link // the connection the window is bound to
 	fatal       error // why no record is taken any more
-	encoding    bool  // a batch is with the sender, which holds no lock meanwhile
+	encoding    int   // batches that are with the encoders
+	resting     bool  // something waits until nothing is outstanding
 
 	backoff retry.Backoff
 	retryAt time.Time // nothing is sent before
@@ -276,8 +277,17 @@ func (p *partition) mostRecords() int {
 	return int(most)
 }
 
-// seal closes the open batch and admits it to the window.
+// seal closes the open batch, admits it to the window and has it compressed.
 func (p *partition) seal() {
+	b := p.open
+	p.shutBatch()
+	if !p.resting {
+		p.encode(b)
+	}
+}
+
+// shutBatch is seal for a batch that will not be sent.
+func (p *partition) shutBatch() {
 	p.win.Admit(int32(p.open.Records()))
 	p.sealed = append(p.sealed, p.open)
 	p.gauge.unresolved.Store(int32(len(p.sealed)))
@@ -384,7 +394,7 @@ func (p *partition) expire(now time.Time) {
 
 func (p *partition) due(now time.Time) bool {
 	b := p.head()
-	return b != nil && !p.encoding && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
+	return b != nil && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
 }
 
 // head is the oldest batch without an outcome.
@@ -419,7 +429,7 @@ func (p *partition) nudge() {
 func (p *partition) fail(err error) {
 	p.mu.Lock()
 	var fx effects
-	if p.win.Outstanding() == 0 && !p.win.InDoubt() && !p.encoding {
+	if p.win.Outstanding() == 0 && !p.win.InDoubt() && p.encoding == 0 {
 		for p.head() != nil {
 			p.giveUpHead(&fx, err)
 		}
@@ -447,7 +457,7 @@ func (p *partition) abort() {
 	var fx effects
 	p.closed = true
 	if p.open != nil {
-		p.seal()
+		p.shutBatch()
 	}
 	for _, b := range p.sealed {
 		b.lastErr = because(ErrClosed, b.lastErr)

@@ -47,6 +47,7 @@ type Producer struct {
 	delivery  deliverer
 	control   control
 	auditor   auditor
+	encoders  encoders
 	stats     counters
 	clusterID atomic.String            // "" if not known
 	latest    atomic.Pointer[identity] // that any lane was given
@@ -88,6 +89,7 @@ func New(cfg config.Config) (*Producer, error) {
 	if codec != compress.None {
 		pr.codec = codec
 	}
+	pr.encoders.pr = pr
 	pr.budget.limit = cfg.BufferBytes
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)

@@ -258,6 +258,12 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 		return
 	}
 	found := p.win.Hear(report)
+	if found != throttle.FoundNothing && p.encoding > 0 {
+		// What is passed over is resolved without being sent; not while someone
+		// compresses it.
+		p.inquiry.wanted, p.resting = true, true
+		return
+	}
 	if found == throttle.FoundInside {
 		p.recut(p.win.Inside(throttle.Sequence(e.Last)))
 		found = p.win.Hear(report)
@@ -315,6 +321,8 @@ func (p *partition) recut(left int32) {
 // proved takes what is proved to be replicated of what a former process wrote.
 func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, now time.Time) {
 	switch {
+	case p.encoding > 0:
+		p.inquiry.wanted, p.resting = true, true
 	case err == nil && e.Known && e.Epoch == int32(p.win.State().Epoch):
 		p.acked = acked{x.broker, x.leaderEpoch}
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)

@@ -98,10 +98,6 @@ func (b *broker) build(l *link, now time.Time) *request {
 		switch n.kind {
 		case later:
 			b.timers.add(n.when, p)
-		case needsEncoding:
-			n.encode.encode(b.pr.codec)
-			p.encoded(n.encode, b)
-			b.todo.push(p)
 		case toAsk:
 			b.asking = append(b.asking, question{p, n.number})
 		case taken:

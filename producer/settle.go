@@ -185,12 +185,14 @@ func (p *partition) replaceHead(left, right *batch) {
 // is with the encoder. It may be called at any time.
 func (p *partition) settleDown(fx *effects, now time.Time) {
 	defer p.publish()
-	if p.needsCalm(now) && !p.win.Regate() {
+	p.resting = p.needsCalm(now)
+	if p.resting && !p.win.Regate() {
 		return
 	}
-	if p.win.Outstanding() > 0 || p.encoding {
+	if p.win.Outstanding() > 0 || p.encoding > 0 {
 		return
 	}
+	p.resting = false
 	switch pd := &p.pending; {
 	case p.fatal != nil:
 		p.giveUpAll(fx)
@@ -249,7 +251,7 @@ func (p *partition) giveUpHead(fx *effects, err error) {
 		if p.open == nil {
 			return
 		}
-		p.seal()
+		p.shutBatch()
 	}
 	if p.win.InDoubt() {
 		p.blame(err)
@@ -262,7 +264,7 @@ func (p *partition) giveUpHead(fx *effects, err error) {
 // giveUpAll resolves everything with the fatal error.
 func (p *partition) giveUpAll(fx *effects) {
 	if p.open != nil {
-		p.seal()
+		p.shutBatch()
 	}
 	for _, b := range p.sealed {
 		b.lastErr = because(p.fatal, b.lastErr)

@@ -21,7 +21,6 @@ type attempt struct {
 type next struct {
 	at     attempt
 	kind   nextKind
-	encode *batch    // needsEncoding: this one first, without the lock
 	when   time.Time // later: look again then
 	number uint64    // toAsk: of the question
 }
@@ -29,12 +28,11 @@ type next struct {
 type nextKind uint8
 
 const (
-	nothing       nextKind = iota // until something happens
-	later                         // until a time
-	needsEncoding                 // once the batch is encoded
-	toAsk                         // once the broker has said what it knows
-	tooBig                        // not in this request any more
-	taken                         // an attempt, committed
+	nothing nextKind = iota // until something happens
+	later                   // until a time
+	toAsk                   // once the broker has said what it knows
+	tooBig                  // not in this request any more
+	taken                   // an attempt, committed
 )
 
 // take looks for a batch to send on connection l, in a request that has room
@@ -55,9 +53,6 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return next{}
 	}
 	p.clock.hurry()
-	if p.encoding {
-		return next{} // the sender of a former leader is at it, see encoded
-	}
 	if p.needsCalm(now) {
 		p.settleDown(fx, now)
 	}
@@ -82,9 +77,8 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return p.askFirst(l, fx)
 	}
 	b := p.sealed[send.Batch-p.base]
-	if !b.encoded {
-		p.encoding = true
-		return next{kind: needsEncoding, encode: b}
+	if p.encode(b); !b.encoded {
+		return next{} // the encoders will say so
 	}
 	if b.Bytes() > room {
 		return next{kind: tooBig}
@@ -96,18 +90,6 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		p.pr.stats.resends.Inc()
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
-}
-
-// encoded gives a batch back to the partition. If that went to another broker
-// meanwhile, its sender has waited.
-func (p *partition) encoded(b *batch, by *broker) {
-	p.mu.Lock()
-	p.encoding, b.encoded = false, true
-	target := p.target
-	p.mu.Unlock()
-	if target != nil && target != by {
-		target.enqueue(p)
-	}
 }
 
 // bind ties the partition to the connection, and gives the window a producer
