@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrMoved: the leader changed while it was asked. Another attempt may do better.
+// ErrMoved says that the leader changed while it was asked. Another attempt may do better.
 var ErrMoved = errors.New("inspect: the partition has moved")
 
 // Committed returns the broker's entry for the producer ID, once all that the
@@ -62,15 +62,12 @@ func logEnd(ctx context.Context, c *conn.Conn, at Place, epoch int32) (int64, er
 	if err != nil {
 		return 0, err
 	}
-	for _, t := range kresp.(*kmsg.OffsetForLeaderEpochResponse).Topics {
-		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return 0, moved(p.ErrorCode)
-			}
-			return p.EndOffset, nil
-		}
+	topics := kresp.(*kmsg.OffsetForLeaderEpochResponse).Topics
+	if len(topics) == 0 || len(topics[0].Partitions) == 0 {
+		return 0, errLeftOut
 	}
-	return 0, errLeftOut
+	p := &topics[0].Partitions[0]
+	return p.EndOffset, moved(p.ErrorCode)
 }
 
 // awaitHigh waits until the high watermark has reached the offset.
@@ -101,20 +98,20 @@ func highWatermark(ctx context.Context, c *conn.Conn, at Place, epoch int32) (in
 	if err != nil {
 		return 0, err
 	}
-	for _, t := range kresp.(*kmsg.ListOffsetsResponse).Topics {
-		for _, p := range t.Partitions {
-			if p.ErrorCode != 0 {
-				return 0, moved(p.ErrorCode)
-			}
-			return p.Offset, nil
-		}
+	topics := kresp.(*kmsg.ListOffsetsResponse).Topics
+	if len(topics) == 0 || len(topics[0].Partitions) == 0 {
+		return 0, errLeftOut
 	}
-	return 0, errLeftOut
+	p := &topics[0].Partitions[0]
+	return p.Offset, moved(p.ErrorCode)
 }
 
-// moved tells what another leader, or other metadata, may mend.
+// moved tells what another leader, or other metadata, may mend. It is nil for no
+// error.
 func moved(code int16) error {
 	switch c := retry.Code(code); c {
+	case retry.None:
+		return nil
 	case retry.NotLeaderOrFollower, retry.FencedLeaderEpoch, retry.UnknownLeaderEpoch, retry.UnknownTopicOrPartition:
 		return fmt.Errorf("%w: %w", ErrMoved, c)
 	default:
