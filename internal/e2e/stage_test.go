@@ -141,7 +141,7 @@ func (s *stage) alsoTo(topic string, number uint32, set func(*config.Config)) *r
 	cfg.BootstrapServers = s.kafka.Addrs()
 	cfg.ClientID = s.t.Name()[:min(100, len(s.t.Name()))]
 	if s.blind {
-		cfg.Dialer = dialBlind
+		cfg.Dialer = faultproxy.DialBlind
 	}
 	if set != nil {
 		set(&cfg)

@@ -1,4 +1,4 @@
-package e2e
+package faultproxy
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"net"
 )
 
-// dialBlind connects to a broker that seems not to know DescribeProducers, so
+// DialBlind connects to a broker that seems not to know DescribeProducers, so
 // that a producer must find out by replay how far the broker got.
-func dialBlind(ctx context.Context, network, addr string) (net.Conn, error) {
+func DialBlind(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, network, addr)
 	if err != nil {
