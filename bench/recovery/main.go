@@ -56,7 +56,7 @@ func run(rtt time.Duration, doubt, rounds int) (err error) {
 				return err
 			}
 			proxy.Delay(rtt / 2)
-			r, err := measure(cluster.Addrs(), proxy, topic, doubt, way.blind)
+			r, err := measure(cluster.Addrs(), proxy, topic, rtt, doubt, way.blind)
 			proxy.Delay(0)
 			if err != nil {
 				return fmt.Errorf("%s: %w", way.name, err)
@@ -77,7 +77,7 @@ type result struct {
 
 // measure fills the line, loses all answers, lets the broker take everything,
 // and cuts.
-func measure(addrs []string, proxy *faultproxy.Proxy, topic string, doubt int, blind bool) (r result, err error) {
+func measure(addrs []string, proxy *faultproxy.Proxy, topic string, rtt time.Duration, doubt int, blind bool) (r result, err error) {
 	cfg := config.Default()
 	cfg.BootstrapServers, cfg.BatchBytes = addrs, 16<<10
 	if blind {
@@ -104,9 +104,11 @@ func measure(addrs []string, proxy *faultproxy.Proxy, topic string, doubt int, b
 		return r, fmt.Errorf("%d batches in flight: %w", inFlight(), err)
 	}
 	proxy.DropResponses(true)
-	before := proxy.Stats().RequestBytes
-	err = await(ctx, func() bool { // until the broker has all that is on the line
-		now := proxy.Stats().RequestBytes
+	type state struct{ sent, written int64 }
+	var before state
+	err = await(ctx, func() bool { // until the broker has all that is on the line, and no answer is
+		time.Sleep(2 * rtt)
+		now := state{proxy.Stats().RequestBytes, p.Stats().Written}
 		same := now == before
 		before = now
 		return same
