@@ -1,13 +1,11 @@
 package producer
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/internal/bufpool"
-	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -34,6 +32,7 @@ type batch struct {
 	tries    uint8 // answers in a row that are only worth a few tries
 	hangUps  int   // connections that died while the broker had it in hand
 	maybe    bool  // an attempt may be in the log
+	large    bool  // the latest answer was that it is too large
 	lastErr  error // of the latest attempt
 }
 
@@ -45,15 +44,6 @@ func newBatch(size int, now time.Time) *batch {
 	b.Reset(bufpool.Get(size))
 	b.created = now
 	return b
-}
-
-// tooLarge reports whether the broker refused the batch for its size.
-func (b *batch) tooLarge() bool {
-	large := errors.Is(b.lastErr, retry.MessageTooLarge) || errors.Is(b.lastErr, retry.RecordListTooLarge)
-	if large && b.Records() == 1 {
-		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
-	}
-	return large
 }
 
 // encode seals the batch. It runs without a lock, and only while nobody else

@@ -30,6 +30,9 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	if d.Fate != retry.Committed && a.err != nil {
 		b.lastErr = a.err
 	}
+	if b.large = d.Split; b.large && b.Records() == 1 {
+		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+	}
 	outcome := p.answerOf(b, d, at.batch == p.base)
 	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
 	r := p.win.Settle(at.batch, outcome, a.baseOffset)
@@ -100,13 +103,9 @@ func (a *answer) decide() retry.Decision {
 
 // answerOf translates for the window, which knows nothing of codes.
 func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Answer {
-	if d.Tries > 0 {
-		b.tries++
-	} else {
-		b.tries = 0
-	}
-	enough := d.Tries > 0 && b.tries >= d.Tries
-	switch d.Fate {
+	tries, fate, enough := d.Count(b.tries)
+	b.tries = tries
+	switch fate {
 	case retry.Committed:
 		return throttle.Success
 	case retry.Duplicate:
@@ -115,15 +114,10 @@ func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Ans
 		return throttle.OutOfOrder
 	case retry.Refused:
 		return throttle.Refused
-	case retry.Fenced:
-		return throttle.NotAppended
 	case retry.Forgotten:
 		p.pending.forgotten = true
 		return throttle.NotAppended
-	case retry.NotAppended:
-		if enough {
-			return throttle.Refused
-		}
+	case retry.NotAppended, retry.Fenced:
 		return throttle.NotAppended
 	}
 	if enough && head { // one behind it gets another try, once it is the head
@@ -152,7 +146,7 @@ func (p *partition) pauseUntil(now time.Time) {
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed[0]
-	if n := b.Records(); b.tooLarge() && n > 1 {
+	if n := b.Records(); b.large && n > 1 {
 		half := (n + 1) / 2
 		p.win.Split(int32(half), int32(n-half))
 		p.replaceHead(b.splitAt(half))
@@ -164,7 +158,7 @@ func (p *partition) headRefused(fx *effects) {
 // refusedForGood is headRefused for a lane: where it ends, or goes on in the same
 // epoch.
 func (p *partition) refusedForGood(b *batch, fx *effects) {
-	if b.tooLarge() && b.Records() > 1 {
+	if b.large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
 		fx.gap = p.stopFor(b.lastErr)

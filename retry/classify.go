@@ -66,14 +66,24 @@ type Decision struct {
 	// than one record can be cut; a single record cannot be helped.
 	Split bool
 
-	// TopicID says that the broker does not know the topic by the id it was
-	// named with. If metadata shows another id, the topic is a new log.
-	TopicID bool
-
 	// Tries is how often in a row a batch may get this answer before it is
 	// given up. 0 leaves it to the delivery timeout. A batch given up counts
 	// as Refused if its Fate is NotAppended, and stays Uncertain if it was.
 	Tries uint8
+}
+
+// Count applies Tries: before is how many answers of that kind the batch had in a
+// row, now is how many with this one. With the last one enough is true, and what
+// would have been sent again is refused.
+func (d Decision) Count(before uint8) (now uint8, fate Fate, enough bool) {
+	if d.Tries == 0 {
+		return 0, d.Fate, false
+	}
+	now, fate = before+1, d.Fate
+	if enough = now >= d.Tries; enough && fate == NotAppended {
+		fate = Refused
+	}
+	return now, fate, enough
 }
 
 // fewTries bounds the answers that are worth another attempt, since a bit may
@@ -137,7 +147,7 @@ func classify(code Code) Decision {
 		FencedLeaderEpoch, UnknownLeaderEpoch:
 		return Decision{Fate: NotAppended, Refresh: true, Backoff: true}
 	case UnknownTopicID, InconsistentTopicID:
-		return Decision{Fate: NotAppended, Refresh: true, Backoff: true, TopicID: true}
+		return Decision{Fate: NotAppended, Refresh: true, Backoff: true}
 	case NotEnoughReplicas, CoordinatorLoadInProgress, CoordinatorNotAvailable,
 		NotCoordinator, NotController, ConcurrentTransactions,
 		OffsetNotAvailable, ThrottlingQuotaExceeded:

@@ -27,7 +27,7 @@ func describe(d Decision) string {
 	for _, flag := range []struct {
 		on   bool
 		name string
-	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}, {d.TopicID, "topic id"}} {
+	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}} {
 		if flag.on {
 			s += ", " + flag.name
 		}

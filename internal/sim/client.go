@@ -183,14 +183,11 @@ func (s *sim) classify(m *piece, missing bool) retry.Decision {
 
 // answerOf translates for the window, which knows nothing of codes.
 func (s *sim) answerOf(i int, b *batch, d retry.Decision, head bool) throttle.Answer {
-	b.tries++
-	if d.Tries == 0 {
-		b.tries = 0
-	}
-	enough := d.Tries > 0 && b.tries >= d.Tries
+	tries, fate, enough := d.Count(b.tries)
+	b.tries = tries
 	s.effectIf(enough, eGivenUp)
 	p := &s.parts[i]
-	switch d.Fate {
+	switch fate {
 	case retry.Committed:
 		return throttle.Success
 	case retry.Duplicate:
@@ -208,9 +205,6 @@ func (s *sim) answerOf(i int, b *batch, d retry.Decision, head bool) throttle.An
 	case retry.Forgotten:
 		p.pending.forgotten = true
 	case retry.NotAppended:
-		if enough {
-			return throttle.Refused
-		}
 	default:
 		p.pending.giveUp = p.pending.giveUp || enough && head
 		return throttle.Uncertain
