@@ -106,19 +106,20 @@ func (l *link) hear(r *request, body []byte, now time.Time) error {
 	if err := conn.Decode(resp, body); err != nil {
 		return err
 	}
+	answer := inspect.Read(resp)
 	for _, q := range r.asks {
-		q.p.heard(l, q.number, resp, now)
+		q.p.heard(l, q.number, answer, now)
 	}
 	return nil
 }
 
 // heard takes what the broker says of this partition.
-func (p *partition) heard(l *link, number uint64, resp *kmsg.DescribeProducersResponse, now time.Time) {
+func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now time.Time) {
 	p.mu.Lock()
 	var fx effects
 	if q := &p.inquiry; q.on == l && q.number == number {
 		q.on = nil
-		e, ok := inspect.Find(resp, p.topic.name, p.index, p.win.State().ProducerID)
+		e, ok := answer.Find(p.topic.name, p.index, p.win.State().ProducerID)
 		switch code := retry.Code(e.Code); {
 		case p.link != l:
 		case ok && code == retry.None:

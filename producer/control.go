@@ -35,6 +35,8 @@ type control struct {
 
 	// Of the loop alone:
 	snap    *cluster.Snapshot
+	led     map[*cluster.Topic][]leader // in ledIn
+	ledIn   *cluster.Snapshot
 	brokers map[route]*broker
 	shares  map[int32]*share
 	conn    *conn.Conn
@@ -364,9 +366,8 @@ func (c *control) apply(t *topic) (gaps bool) {
 		id := known.ID
 		t.id.Store(&id)
 	}
-	leaders := make([]leader, len(known.Partitions))
-	for i, kp := range known.Partitions {
-		leaders[i] = leader{c.broker(route{kp.Leader, i % c.pr.cfg.ConnectionsPerBroker}), kp.LeaderEpoch}
+	leaders := c.leaders(known)
+	for i := range leaders {
 		gaps = gaps || leaders[i].broker == nil
 	}
 	t.lead(leaders)
@@ -375,6 +376,22 @@ func (c *control) apply(t *topic) (gaps bool) {
 		t.unknown(fmt.Errorf("%w: %q has %d partitions", ErrUnknownPartition, t.name, len(known.Partitions)), false)
 	}
 	return gaps || !t.idle()
+}
+
+// leaders are those of a topic. All lanes share the list.
+func (c *control) leaders(t *cluster.Topic) []leader {
+	if c.ledIn != c.snap {
+		c.ledIn, c.led = c.snap, map[*cluster.Topic][]leader{}
+	}
+	list := c.led[t]
+	if list == nil {
+		list = make([]leader, len(t.Partitions))
+		for i, p := range t.Partitions {
+			list[i] = leader{c.broker(route{p.Leader, i % c.pr.cfg.ConnectionsPerBroker}), p.LeaderEpoch}
+		}
+		c.led[t] = list
+	}
+	return list
 }
 
 // finalForTopic says whether asking again cannot help soon.

@@ -139,7 +139,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 		}
 	}
 	for b, pcs := range byBroker {
-		resp, err := l.pr.describe(ctx, b, pcs)
+		answer, err := l.pr.describe(ctx, b, pcs)
 		if errors.Is(err, ErrCannotAsk) {
 			return nil, nil, err
 		}
@@ -149,7 +149,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 			continue
 		}
 		for _, pc := range pcs {
-			e, ok := inspect.Find(resp, pc.Topic, pc.Partition, l.resumed.from.ProducerID)
+			e, ok := answer.Find(pc.Topic, pc.Partition, l.resumed.from.ProducerID)
 			fault := pc.fault(e, age(l.resumed.from.Taken, time.Now()) <= l.pr.cfg.ProducerIDExpiration/2)
 			switch code := retry.Code(e.Code); {
 			case code == retry.TopicAuthorizationFailed:
@@ -184,12 +184,12 @@ func (l *Lane) leaderOf(pc PartitionCheckpoint) (*broker, error) {
 }
 
 // describe asks a broker about partitions that it leads.
-func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionCheckpoint) (*kmsg.DescribeProducersResponse, error) {
+func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionCheckpoint) (answer inspect.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pr.cfg.RequestTimeout)
 	defer cancel()
 	c, err := pr.dial(ctx, b.addr.Load())
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	defer c.Abandon()
 	var q inspect.Question
@@ -198,12 +198,12 @@ func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionChec
 	}
 	resp, err := c.Do(ctx, q.Request())
 	if errors.Is(err, conn.ErrNotOffered) {
-		return nil, fmt.Errorf("%w: %w", ErrCannotAsk, err)
+		return answer, fmt.Errorf("%w: %w", ErrCannotAsk, err)
 	}
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	return resp.(*kmsg.DescribeProducersResponse), nil
+	return inspect.Read(resp.(*kmsg.DescribeProducersResponse)), nil
 }
 
 // fault says why the broker's entry does not go with the checkpoint. From a fresh

@@ -35,7 +35,7 @@ func Committed(ctx context.Context, c *conn.Conn, at Place, leaderEpoch int32, p
 	if err != nil {
 		return Entry{}, err
 	}
-	e, ok := Find(kresp.(*kmsg.DescribeProducersResponse), at.Topic, at.Partition, producerID)
+	e, ok := Read(kresp.(*kmsg.DescribeProducersResponse)).Find(at.Topic, at.Partition, producerID)
 	switch {
 	case !ok:
 		return Entry{}, errLeftOut

@@ -79,10 +79,25 @@ func header(b []byte) Header {
 }
 
 // Question collects the partitions of one DescribeProducers request.
-type Question struct{ req kmsg.DescribeProducersRequest }
+type Question struct {
+	req kmsg.DescribeProducersRequest
+	has map[spot]bool
+}
 
-// Add asks for one more partition.
+type spot struct {
+	topic     string
+	partition int32
+}
+
+// Add asks for one more partition. Once is enough: the answer has all producers.
 func (q *Question) Add(topic string, partition int32) {
+	if q.has[spot{topic, partition}] {
+		return
+	}
+	if q.has == nil {
+		q.has = map[spot]bool{}
+	}
+	q.has[spot{topic, partition}] = true
 	for i := range q.req.Topics {
 		if t := &q.req.Topics[i]; t.Topic == topic {
 			t.Partitions = append(t.Partitions, partition)
@@ -103,28 +118,38 @@ type Entry struct {
 	Last  int32 // sequence, -1: none in the epoch
 }
 
-// Find returns the entry of the producer ID, ok false where the response leaves
-// the partition out.
-func Find(resp *kmsg.DescribeProducersResponse, topic string, partition int32, producerID int64) (e Entry, ok bool) {
-	for i := range resp.Topics {
-		if resp.Topics[i].Topic != topic {
-			continue
-		}
-		for j := range resp.Topics[i].Partitions {
-			if p := &resp.Topics[i].Partitions[j]; p.Partition == partition {
-				return entry(p, producerID), true
-			}
-		}
-	}
-	return Entry{}, false
+// Answer finds entries in a response, in which there may be thousands.
+type Answer struct{ spots map[spot]entries }
+
+type entries struct {
+	code    int16
+	entries map[int64]Entry
 }
 
-func entry(p *kmsg.DescribeProducersResponseTopicPartition, producerID int64) Entry {
-	e := Entry{Code: p.ErrorCode, Last: -1}
-	for i := range p.ActiveProducers {
-		if a := &p.ActiveProducers[i]; a.ProducerID == producerID {
-			e.Known, e.Epoch, e.Last = true, a.ProducerEpoch, a.LastSequence
+// Read makes an Answer of a response. It keeps nothing of it.
+func Read(resp *kmsg.DescribeProducersResponse) Answer {
+	a := Answer{spots: map[spot]entries{}}
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			e := entries{code: p.ErrorCode, entries: make(map[int64]Entry, len(p.ActiveProducers))}
+			for k := range p.ActiveProducers {
+				a := &p.ActiveProducers[k]
+				e.entries[a.ProducerID] = Entry{Known: true, Epoch: a.ProducerEpoch, Last: a.LastSequence}
+			}
+			a.spots[spot{t.Topic, p.Partition}] = e
 		}
 	}
-	return e
+	return a
+}
+
+// Find returns the entry of the producer ID, ok false where the response leaves
+// the partition out.
+func (a Answer) Find(topic string, partition int32, producerID int64) (e Entry, ok bool) {
+	at, ok := a.spots[spot{topic, partition}]
+	if e, known := at.entries[producerID]; known && at.code == 0 {
+		return e, true
+	}
+	return Entry{Code: at.code, Last: -1}, ok
 }

@@ -87,23 +87,28 @@ func TestFindReadsTheEntry(t *testing.T) {
 	var q Question
 	q.Add("t", 0)
 	q.Add("t", 1)
+	q.Add("t", 0)
 	q.Add("other", 0)
 	kresp, err := to.Do(t.Context(), q.Request())
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp := kresp.(*kmsg.DescribeProducersResponse)
+	if n := len(resp.Topics[0].Partitions); n != 2 {
+		t.Errorf("asked for %d partitions, want 2", n)
+	}
+	answer := Read(resp)
 	id := resp.Topics[0].Partitions[0].ActiveProducers[0].ProducerID
-	if e, ok := Find(resp, "t", 0, id); !ok || e != (Entry{Known: true, Last: 2}) {
+	if e, ok := answer.Find("t", 0, id); !ok || e != (Entry{Known: true, Last: 2}) {
 		t.Errorf("%+v, %v", e, ok)
 	}
-	if e, ok := Find(resp, "t", 0, id+1); !ok || e != (Entry{Last: -1}) {
+	if e, ok := answer.Find("t", 0, id+1); !ok || e != (Entry{Last: -1}) {
 		t.Errorf("an unknown producer: %+v, %v", e, ok)
 	}
-	if e, ok := Find(resp, "t", 1, id); !ok || e.Code == 0 {
+	if e, ok := answer.Find("t", 1, id); !ok || e.Code == 0 {
 		t.Errorf("a partition that is not there: %+v, %v", e, ok)
 	}
-	if _, ok := Find(resp, "t", 2, id); ok {
+	if _, ok := answer.Find("t", 2, id); ok {
 		t.Error("a partition that was not asked for is there")
 	}
 }
