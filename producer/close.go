@@ -183,6 +183,20 @@ func (pr *Producer) forget(l *Lane) {
 	delete(pr.lanes, l)
 }
 
+// noteAwake notes that the process runs, and if it did not for so long that a
+// broker may have forgotten it meanwhile.
+func (pr *Producer) noteAwake(now time.Time) {
+	if last := pr.awake.Load(); age(last, now) > pr.cfg.ProducerIDExpiration/2 {
+		pr.woke.Store(now)
+	}
+	pr.awake.Store(now)
+}
+
+// sleptSince reports whether the process stood still for so long after then.
+func (pr *Producer) sleptSince(then, now time.Time) bool {
+	return pr.woke.Load().After(then) || age(pr.awake.Load(), now) > pr.cfg.ProducerIDExpiration/2
+}
+
 // deadlines gives up records whose time is over. It looks ten times a second,
 // and only while there are any.
 func (pr *Producer) deadlines(ctx context.Context) {
@@ -194,6 +208,7 @@ func (pr *Producer) deadlines(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
+			pr.noteAwake(now)
 			if pr.budget.used.Load() == 0 {
 				continue
 			}

@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/config"
@@ -60,7 +61,8 @@ type Producer struct {
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup // all but delivery
 
-	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
+	awake, woke atomic.Time               // see noteAwake
+	senders     atomic.Pointer[[]*broker] // replaced as a whole, by control
 
 	main    *Lane // of the records produced without one
 	lanesMu sync.Mutex
@@ -90,6 +92,7 @@ func New(cfg config.Config) (*Producer, error) {
 		pr.codec = codec
 	}
 	pr.encoders.pr = pr
+	pr.awake.Store(time.Now())
 	pr.budget.limit = cfg.BufferBytes
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)

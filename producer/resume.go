@@ -79,6 +79,7 @@ func (l *Lane) resume(ctx context.Context) error {
 		}
 	}
 	open := l.resumed.from.Partitions
+	l.awaitLeaders(ctx)
 	backoff := retry.NewBackoff(l.pr.cfg.RetryBackoff, l.pr.cfg.RetryBackoffMax)
 	var before map[place]error // faults that one more look may disprove
 	for {
@@ -108,6 +109,21 @@ func (l *Lane) resume(ctx context.Context) error {
 		t.partition(*t.parts.Load(), pc.Partition) // so that later checkpoints have it, too
 	}
 	return nil
+}
+
+// awaitLeaders waits until metadata shows who can be asked, but not for long:
+// some may have no leader.
+func (l *Lane) awaitLeaders(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, l.pr.cfg.RetryBackoffMax)
+	defer cancel()
+	_ = l.pr.delivery.await(ctx, func() bool {
+		for _, pc := range l.resumed.from.Partitions {
+			if b, err := l.leaderOf(pc); b == nil && err == nil {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // lasting joins the faults that were there before: an answer may come from a
@@ -296,6 +312,9 @@ func (p *partition) untouched(now time.Time) bool {
 		if b.maybe {
 			return false
 		}
+	}
+	if p.pr.sleptSince(p.anchor.acked, now) {
+		return false // while this process stood still another one may have come and gone
 	}
 	r := p.topic.lane.resumed
 	return r == nil || !p.anchor.acked.IsZero() || p.remembers(r.from.Taken, now)

@@ -230,10 +230,10 @@ func (p *partition) lastError() error {
 	return p.target.lastError()
 }
 
-// blame notes a reason with everything that was sent.
+// blame notes a reason with everything that was sent, by whomever.
 func (p *partition) blame(err error) {
 	for _, b := range p.sealed {
-		if b.attempts > 0 {
+		if b.attempts > 0 || p.shared {
 			b.lastErr = because(err, b.lastErr)
 		}
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/sluice-kafka/sluice/producer"
 )
 
-// checkpointCost is what a checkpoint of so many partitions costs.
+// checkpointCost is what a checkpoint costs.
 type checkpointCost struct {
-	partitions   int
 	binary, json int // bytes
 	quiet        []time.Duration
 	busy, flush  []time.Duration

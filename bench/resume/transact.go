@@ -31,7 +31,6 @@ func transact(ctx context.Context, args []string) error {
 		kgo.ConsumeTopics(*input),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.RequireStableFetchOffsets(),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), // Sluice's default
 		kgo.ProducerLinger(5*time.Millisecond),            // too
 		kgo.MaxBufferedRecords(1<<20),                     // Sluice counts bytes

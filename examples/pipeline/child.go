@@ -27,7 +27,7 @@ func (s *stage) newChild(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: exec.CommandContext(ctx, self, "-brokers", s.list(), "-input", s.input, "-output", s.output,
-		"-state", s.state, "-every", s.every.String(), "-attached", fmt.Sprintf("-v=%t", s.verbose))}
+		"-state", s.state, "-every", s.every.String(), "-expiration", s.expiration.String(), "-attached", fmt.Sprintf("-v=%t", s.verbose))}
 	c.cmd.Stderr = &c.stderr
 	if s.verbose {
 		c.cmd.Stderr = io.MultiWriter(&c.stderr, os.Stderr)

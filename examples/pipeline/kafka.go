@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,8 +18,30 @@ const (
 	earliest = -2
 )
 
-// offsets returns the first or the last offset of each partition of a topic.
+// offsets returns the first or the last offset of each partition of a topic. It
+// puts up with brokers that are not there for a while.
 func offsets(ctx context.Context, brokers []string, topic string, which int64) (map[int32]int64, error) {
+	for until := time.Now().Add(grace); ; {
+		found, err := askOffsets(ctx, brokers, topic, which)
+		if err == nil || !passes(err) || time.Now().After(until) {
+			return found, err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// passes reports whether an error may be gone soon.
+func passes(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || kgo.IsRetryableBrokerErr(err) ||
+		kerr.IsRetriable(err) && !errors.Is(err, kerr.UnknownTopicOrPartition)
+}
+
+func askOffsets(ctx context.Context, brokers []string, topic string, which int64) (map[int32]int64, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
 		return nil, err

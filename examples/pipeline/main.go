@@ -25,6 +25,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sluice-kafka/sluice/config"
 )
 
 type options struct {
@@ -32,12 +34,14 @@ type options struct {
 	input, output string
 	state         string
 	every         time.Duration
+	expiration    time.Duration
 	attached      bool
 	verbose       bool
 	chaos         bool
 	kills, pauses int
 	records       int
 	partitions    int
+	window        int
 }
 
 func parse(args []string) (o options, err error) {
@@ -47,6 +51,7 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.output, "output", "", "topic to write; empty, where the sentences are made here: a new one")
 	f.StringVar(&o.state, "state", "pipeline-state", "directory for the states, with -brokers")
 	f.DurationVar(&o.every, "every", 100*time.Millisecond, "time between two checkpoints")
+	f.DurationVar(&o.expiration, "expiration", config.Default().ProducerIDExpiration, "producer.id.expiration.ms of the brokers")
 	f.BoolVar(&o.attached, "attached", false, "stop at the end of standard input, and say on standard output what was saved")
 	f.BoolVar(&o.verbose, "v", false, "log what the producer does")
 	f.BoolVar(&o.chaos, "chaos", false, "kill the pipeline again and again, and judge its output")
@@ -54,14 +59,17 @@ func parse(args []string) (o options, err error) {
 	f.IntVar(&o.pauses, "pauses", 0, "how many of the kills are pauses at first: the process goes on, and is killed, beside the next one")
 	f.IntVar(&o.records, "records", 100_000, "sentences to make, without -brokers and -chaos")
 	f.IntVar(&o.partitions, "partitions", 4, "partitions of topics that are made here")
+	f.IntVar(&o.window, "window", 0, "sequences that embedded brokers remember of a producer, as in KIP-758; 0: stock ones")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("what is %q?", f.Arg(0))
-	case o.every <= 0 || o.kills < 0 || o.records < 0 || o.partitions <= 0:
-		return o, errors.New("-every and -partitions must be positive, -kills and -records not negative")
+	case o.every <= 0 || o.expiration <= 0 || o.kills < 0 || o.records < 0 || o.partitions <= 0:
+		return o, errors.New("-every, -expiration and -partitions must be positive, -kills and -records not negative")
+	case o.window < 0 || o.window > 1<<30:
+		return o, errors.New("-window must be from 0 to 2^30")
 	case o.pauses < 0 || o.pauses > o.kills:
 		return o, errors.New("-pauses must be from 0 to -kills")
 	case o.pauses > 0 && !canPause:
@@ -132,7 +140,8 @@ func newPipeline(o options, brokers []string, input, output, state string) (*pip
 		return nil, err
 	}
 	p := &pipeline{
-		brokers: brokers, input: input, output: output, store: store, every: o.every,
+		brokers: brokers, input: input, output: output, store: store,
+		every: o.every, expiration: o.expiration,
 		saved: func(int32, int64) {},
 	}
 	if o.verbose {

@@ -25,6 +25,7 @@ func TestFlags(t *testing.T) {
 		"-every 0s":                "must be positive",
 		"-partitions 0":            "must be positive",
 		"-kills 2 -pauses 3":       "-pauses must be",
+		"-window -1":               "-window must be",
 		"-chaos please":            `what is "please"?`,
 		"-brokers a -input i -v x": `what is "x"?`,
 	} {

@@ -21,6 +21,7 @@ type pipeline struct {
 	input, output string
 	store         Store
 	every         time.Duration // between two checkpoints of a partition
+	expiration    time.Duration // producer.id.expiration.ms of the brokers
 	logger        *slog.Logger  // may be nil
 
 	// saved is called after every checkpoint, by several goroutines.
@@ -79,6 +80,7 @@ func (p *pipeline) producer() (*producer.Producer, error) {
 	cfg := config.Default()
 	cfg.BootstrapServers = p.brokers
 	cfg.MaxBlock = config.Unbounded // a full buffer slows the reading down, and is no failure
+	cfg.ProducerIDExpiration = p.expiration
 	cfg.Logger = p.logger
 	return producer.New(cfg)
 }

@@ -33,11 +33,16 @@ func newTestStage(t *testing.T, args ...string) *stage {
 // runUntil runs the pipeline until everything fed so far is saved, or it ends.
 func (s *stage) runUntil(t *testing.T, store Store) error {
 	t.Helper()
-	ctx := patience(t)
-	ends, err := offsets(ctx, s.addrs, s.input, latest)
+	ends, err := offsets(patience(t), s.addrs, s.input, latest)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s.runWhile(t, store, func(running context.Context) { s.progress.waitSaved(running, ends) })
+}
+
+// runWhile runs the pipeline while something else goes on, or until it ends.
+func (s *stage) runWhile(t *testing.T, store Store, wait func(running context.Context)) error {
+	t.Helper()
 	p, err := newPipeline(s.options, s.addrs, s.input, s.output, s.state)
 	if err != nil {
 		t.Fatal(err)
@@ -46,13 +51,13 @@ func (s *stage) runUntil(t *testing.T, store Store) error {
 		p.store = store
 	}
 	p.saved = s.progress.note
-	running, stop := context.WithCancelCause(ctx)
+	running, stop := context.WithCancelCause(patience(t))
 	ended := make(chan error, 1)
 	go func() {
 		ended <- p.run(running)
 		stop(errEnded)
 	}()
-	s.progress.waitSaved(running, ends)
+	wait(running)
 	stop(nil)
 	return <-ended
 }
@@ -181,8 +186,16 @@ func TestDemo(t *testing.T) {
 }
 
 func TestChaos(t *testing.T) {
-	s := newTestStage(t, "-chaos", "-kills", "5", "-every", "10ms")
-	if err := s.chaos(patience(t)); err != nil {
-		t.Error(err)
+	pauses := "0"
+	if canPause {
+		pauses = "2"
+	}
+	for name, window := range map[string]string{"stock": "0", "KIP-758": "1000"} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestStage(t, "-chaos", "-kills", "4", "-pauses", pauses, "-every", "10ms", "-window", window)
+			if err := s.chaos(patience(t)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

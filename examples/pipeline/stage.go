@@ -40,10 +40,14 @@ func newStage(ctx context.Context, o options) (s *stage, err error) {
 	if o.brokers != "" {
 		s.what, s.addrs = "cluster at "+o.brokers, strings.Split(o.brokers, ",")
 	} else {
-		if s.embedded, err = producertest.New(producertest.Config{Brokers: 3}); err != nil {
+		s.embedded, err = producertest.New(producertest.Config{Brokers: 3, SequenceWindow: int32(s.window)})
+		if err != nil {
 			return nil, err
 		}
 		s.what, s.addrs = "embedded cluster of 3 stock brokers", s.embedded.Addrs()
+		if s.window > 0 {
+			s.what = fmt.Sprintf("embedded cluster of 3 brokers with KIP-758, %d sequences", s.window)
+		}
 	}
 	for _, topic := range []string{s.input, s.output} {
 		if err = createTopic(ctx, s.addrs, topic, s.partitions); err != nil {

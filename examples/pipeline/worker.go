@@ -109,14 +109,14 @@ func (w *worker) process(ctx context.Context, fail func(error)) error {
 	}
 }
 
-// refresh is how old a checkpoint may get when there is no input. Brokers forget
+// refresh is how old a checkpoint gets when there is no input. Brokers forget
 // producers, so its age says what they must still know.
-const refresh = time.Minute
+func (p *pipeline) refresh() time.Duration { return min(time.Minute, p.expiration/10) }
 
 // markIfDue marks a point if it is time to, and the one before is not waiting.
 func (w *worker) markIfDue(ctx context.Context) error {
 	age := time.Since(w.markedAt)
-	if age < w.p.every || w.next == w.marked && age < refresh || len(w.points) > 0 {
+	if age < w.p.every || w.next == w.marked && age < w.p.refresh() || len(w.points) > 0 {
 		return nil
 	}
 	return w.mark(ctx)
