@@ -181,7 +181,7 @@ func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects)
 		q.suspect = time.Time{}
 		return false
 	}
-	if q.suspect.IsZero() {
+	if q.suspect.IsZero() || now.Sub(q.suspect) > 3*zombieSpan { // another matter by then
 		q.suspect = now
 	}
 	left := zombieSpan - now.Sub(q.suspect)

@@ -11,15 +11,17 @@ import (
 
 // auditor reads the log where a broker has forgotten the producer while batches
 // were in doubt: what is seen below the high watermark is written, whoever
-// remembers it or not (protocol rule R8). That is rare and takes long, so it has
-// a goroutine and connections of its own, and one partition has its turn after
-// the other.
+// remembers it or not (protocol rule R8). That is rare and may take long, so each
+// broker has a goroutine and a connection for it while there is something to
+// look into: one that does not answer holds up no other.
 type auditor struct {
-	pr    *Producer
-	woken chan struct{}
+	pr  *Producer
+	ctx context.Context
 
-	mu    sync.Mutex
-	queue []*audit
+	mu      sync.Mutex
+	queues  map[string][]*audit // by address; one that is there has a goroutine
+	stopped bool
+	ended   sync.WaitGroup
 }
 
 // audit is the reading for one partition.
@@ -39,37 +41,42 @@ type audit struct {
 
 func (a *auditor) enqueue(x *audit) {
 	a.mu.Lock()
-	a.queue = append(a.queue, x)
-	a.mu.Unlock()
-	select {
-	case a.woken <- struct{}{}:
-	default:
+	defer a.mu.Unlock()
+	if a.stopped {
+		return
+	}
+	queue, running := a.queues[x.addr]
+	a.queues[x.addr] = append(queue, x)
+	if !running {
+		a.ended.Go(func() { a.run(x.addr) })
 	}
 }
 
-func (a *auditor) next() *audit {
+func (a *auditor) run(addr string) {
+	for x := a.next(addr); x != nil; x = a.next(addr) {
+		a.carryOut(a.ctx, x)
+	}
+}
+
+// next returns nil if there is nothing more to look into.
+func (a *auditor) next(addr string) *audit {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.queue) == 0 {
+	queue := a.queues[addr]
+	if len(queue) == 0 || a.ctx.Err() != nil {
+		delete(a.queues, addr)
 		return nil
 	}
-	x := a.queue[0]
-	a.queue = a.queue[1:]
-	return x
+	a.queues[addr] = queue[1:]
+	return queue[0]
 }
 
-func (a *auditor) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		x := a.next()
-		if x == nil {
-			select {
-			case <-a.woken:
-			case <-ctx.Done():
-			}
-			continue
-		}
-		a.carryOut(ctx, x)
-	}
+// stop waits for what is under way. The context has ended.
+func (a *auditor) stop() {
+	a.mu.Lock()
+	a.stopped = true
+	a.mu.Unlock()
+	a.ended.Wait()
 }
 
 // carryOut takes no longer than one request may.

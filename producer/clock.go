@@ -5,19 +5,22 @@ import "time"
 // clock tells a partition the time for each record, and looks at the real one
 // only now and then while records come fast: a look costs as much as much of the
 // rest. What it tells is at most some hundred microseconds old in a steady
-// stream; whoever knows that time has passed calls hurry.
+// stream, and a tenth of a second where one stops: the producer's beat ends what
+// is left of a stride. Whoever knows that time has passed calls hurry.
 type clock struct {
 	last         time.Time
 	left, stride int // records until the next look, and between two
+	beat         uint32
 }
 
 const mostStride = 63
 
-func (c *clock) look() time.Time {
-	if c.left > 0 {
+func (c *clock) look(beat uint32) time.Time {
+	if c.left > 0 && c.beat == beat {
 		c.left--
 		return c.last
 	}
+	c.beat = beat
 	now := time.Now()
 	switch gap := now.Sub(c.last); {
 	case gap < 250*time.Microsecond:

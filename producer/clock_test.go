@@ -19,7 +19,7 @@ var wallClock = map[string]string{
 	"checkpoint.go into UTC":         "a checkpoint outlives the process",
 	"checkpoint.go binary Unix":      "a checkpoint outlives the process",
 	"checkpoint.go parseJSON UTC":    "a checkpoint outlives the process",
-	"mark.go Checkpoint Round":       "a checkpoint outlives the process",
+	"mark.go Mark Round":             "a checkpoint outlives the process",
 	"topic.go arrive UnixMilli":      "timestamps of records",
 	"produce.go produce UnixMilli":   "timestamps of records",
 	"delivery.go result UnixMilli":   "timestamps of records",

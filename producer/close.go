@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -139,6 +140,7 @@ func (pr *Producer) end() {
 	pr.cancel()
 	pr.loops.Wait()
 	pr.encoders.stop()
+	pr.auditor.stop()
 	pr.ending.Do(func() {
 		pr.eachLane((*Lane).end)
 		pr.each((*partition).abort)
@@ -160,8 +162,10 @@ func (l *Lane) Close(ctx context.Context) error {
 	if l.pr.delivery.inCallback() {
 		return ErrInCallback
 	}
-	l.shut()
-	if err := l.pr.flush(ctx, l.alone); err != nil {
+	l.closing.Store(true)
+	err := l.pr.flush(ctx, l.alone)
+	l.shut() // a Produce that overlaps may have got its place behind that
+	if err = cmp.Or(err, l.pr.flush(ctx, l.alone)); err != nil {
 		return err
 	}
 	l.pr.forget(l)
@@ -190,6 +194,7 @@ func (pr *Producer) noteAwake(now time.Time) {
 		pr.woke.Store(now)
 	}
 	pr.awake.Store(now)
+	pr.beat.Inc()
 }
 
 // sleptSince reports whether the process stood still for so long after then.

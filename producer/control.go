@@ -431,6 +431,12 @@ func (c *control) broker(r route) *broker {
 // initProducerID gets a lane its producer ID. What is not transient fails the records
 // that wait for it: they can never be sent (K34).
 func (c *control) initProducerID(ctx context.Context, l *Lane) error {
+	if l.stops && l.identity.Load() != nil { // one for good: asked for by several at once
+		c.mu.Lock()
+		delete(c.needID, l)
+		c.mu.Unlock()
+		return nil
+	}
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.ProducerID, req.ProducerEpoch = -1, -1
 	kresp, err := c.do(ctx, req)

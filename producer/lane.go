@@ -39,6 +39,8 @@ type Lane struct {
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
 	recent   atomic.Pointer[topic]             // the latest one looked for: most lanes have one
 	shutting bool
+	closing  atomic.Bool // Close was called
+	closed   atomic.Bool // nothing is accepted any more
 }
 
 // failure is why a lane has stopped, or can have no checkpoint.
@@ -198,6 +200,8 @@ func (l *Lane) each(do func(*partition)) {
 
 // shut makes topics and partitions refuse what a Produce still brings.
 func (l *Lane) shut() {
+	l.closing.Store(true)
+	l.closed.Store(true)
 	for _, t := range l.allTopics() {
 		t.shut()
 	}

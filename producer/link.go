@@ -94,6 +94,9 @@ func (l *link) begin(r *request, now time.Time) {
 	r.written = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.writing != nil {
+		l.requests = append(l.requests, l.writing) // a question that was not written
+	}
 	l.writing = r
 	if len(l.requests) == 0 {
 		l.watch(now)

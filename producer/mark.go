@@ -15,8 +15,9 @@ import (
 // Mark is a point in the order of Produce calls of a lane: some records lie
 // before it, the others behind.
 type Mark struct {
-	lane *Lane
-	id   *identity
+	lane  *Lane
+	id    *identity
+	taken time.Time
 
 	mu    sync.Mutex
 	left  int // partitions that have not come so far
@@ -56,7 +57,10 @@ func (l *Lane) Mark(ctx context.Context) (*Mark, error) {
 	if err := l.pr.flushTopics(ctx, l.alone); err != nil {
 		return nil, err
 	}
-	m := &Mark{lane: l, id: l.identity.Load(), done: make(chan struct{}), left: 1}
+	m := &Mark{lane: l, id: l.identity.Load(), taken: time.Now().Round(0), done: make(chan struct{}), left: 1}
+	if f := l.broken.Load(); f != nil { // also by what waited for its topic
+		return nil, fmt.Errorf("producer: checkpoint: %w", f.err)
+	}
 	l.each(func(p *partition) { p.placeMark(m) })
 	m.reached()
 	return m, nil
@@ -111,7 +115,7 @@ func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	})
 	return Checkpoint{
 		ClusterID: m.lane.pr.clusterID.Load(), ProducerID: m.id.producerID, Epoch: m.id.epoch,
-		Taken: time.Now().Round(0), Partitions: slices.Clone(m.parts),
+		Taken: m.taken, Partitions: slices.Clone(m.parts),
 	}, nil
 }
 

@@ -69,6 +69,7 @@ type pending struct {
 	forgotten bool  // the broker says that it does not know the producer
 	giveUp    error // the head is given up
 	recut     bool  // the head is too large
+	rest      bool  // nothing may be with the encoders, then the broker is asked
 }
 
 // resolved is a batch with its outcome, on its way to the callbacks.
@@ -166,7 +167,7 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 			if p.open == nil {
 				p.clock.hurry()
 			}
-			a.arrive(r, p.clock.look())
+			a.arrive(r, p.clock.look(p.pr.beat.Load()))
 			p.append(r, a) // unlocks
 			return nil
 		}
@@ -251,7 +252,7 @@ const firstBuffer = 4 << 10
 
 func (p *partition) refuses() error {
 	switch {
-	case p.closed:
+	case p.closed || p.topic.lane.closed.Load():
 		return ErrClosed
 	case p.fatal != nil:
 		return p.fatal

@@ -98,7 +98,7 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 	if err := pr.delivery.wait(ctx, maxWait); err != nil {
 		return -1, err
 	}
-	if pr.closing.Load() {
+	if pr.closing.Load() || l.closing.Load() {
 		return -1, ErrClosed
 	}
 	if err := l.Err(); err != nil {

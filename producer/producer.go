@@ -61,6 +61,7 @@ type Producer struct {
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup // all but delivery
 
+	beat        atomic.Uint32             // counts tenths of a second
 	awake, woke atomic.Time               // see noteAwake
 	senders     atomic.Pointer[[]*broker] // replaced as a whole, by control
 
@@ -116,8 +117,7 @@ func (pr *Producer) start() {
 	pr.control = newControl(pr, ctx)
 	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
-	pr.auditor = auditor{pr: pr, woken: make(chan struct{}, 1)}
-	pr.loops.Go(func() { pr.auditor.run(ctx) })
+	pr.auditor.pr, pr.auditor.ctx, pr.auditor.queues = pr, ctx, map[string][]*audit{}
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }
 

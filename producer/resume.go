@@ -97,6 +97,8 @@ func (l *Lane) resume(ctx context.Context) error {
 		l.pr.control.refresh()
 		select {
 		case <-time.After(backoff.Next(rand.Float64())):
+		case <-l.pr.closed:
+			return ErrClosed
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %q partition %d cannot be asked about", ctx.Err(), again[0].Topic, again[0].Partition)
 		}
@@ -277,7 +279,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 	if found != throttle.FoundNothing && p.encoding > 0 {
 		// What is passed over is resolved without being sent; not while someone
 		// compresses it.
-		p.inquiry.wanted, p.resting = true, true
+		p.inquiry.wanted, p.pending.rest = true, true
 		return
 	}
 	if found == throttle.FoundInside {
@@ -289,7 +291,10 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 	}
 	switch found {
 	case throttle.FoundNothing, throttle.FoundPlace:
-		p.inquiry.assured = e.Known && e.Epoch == int32(epoch)
+		if p.inquiry.assured = e.Known && e.Epoch == int32(epoch); !p.inquiry.assured {
+			fx.refresh = true // who says so is no leader
+			p.pauseUntil(now)
+		}
 	case throttle.FoundAhead:
 		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), proof: true,
 			broker: p.link.broker.id, leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID}
@@ -309,7 +314,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 // next sequence, whichever that is, from whoever comes first.
 func (p *partition) untouched(now time.Time) bool {
 	for _, b := range p.sealed {
-		if b.maybe {
+		if b.maybe && (p.pos != (position{offset: -1}) || !p.remembers(b.created, now)) {
 			return false
 		}
 	}
@@ -341,7 +346,7 @@ func (p *partition) recut(left int32) {
 func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, now time.Time) {
 	switch {
 	case p.encoding > 0:
-		p.inquiry.wanted, p.resting = true, true
+		p.inquiry.wanted, p.pending.rest = true, true
 	case err == nil && e.Known && e.Epoch == int32(p.win.State().Epoch):
 		p.acked = acked{x.broker, x.leaderEpoch}
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)

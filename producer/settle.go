@@ -193,9 +193,12 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	case pd.newLog:
 		p.blame(ErrTopicRecreated)
 		p.resolve(p.win.NewLog(), fx)
+		if p.shared && fx.gap == nil {
+			fx.gap = p.stopFor(ErrTopicRecreated)
+		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
-	case pd.recut:
+	case pd.recut && len(p.sealed) > 0 && p.sealed[0].large && p.sealed[0].Records() > 1: // else it is there meanwhile
 		p.recut(int32(p.sealed[0].Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
@@ -210,7 +213,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		p.link = nil
 		fx.enqueue = p.target
 	}
-	if p.win.NeedsProducerID() && p.ident == p.topic.lane.identity.Load() {
+	if p.win.NeedsProducerID() && !p.shared && p.ident == p.topic.lane.identity.Load() {
 		fx.renew = true
 	}
 }

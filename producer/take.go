@@ -53,10 +53,16 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return next{}
 	}
 	p.clock.hurry()
+	if err := p.topic.lane.Err(); err != nil && p.fatal == nil {
+		p.fatal = err // the partition was being made when the lane failed
+	}
 	if p.needsCalm(now) {
 		p.settleDown(fx, now)
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
+	if p.pending.rest {
+		return next{} // the encoders will say so
+	}
+	if p.head() == nil || p.fatal != nil || p.shared && p.gap != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
 		return next{}
 	}
 	if now.Before(p.retryAt) {
@@ -101,7 +107,11 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		}
 		p.link = l
 		p.win.Bind(l.limits)
-		p.inquiry.failed = 0
+		if q := &p.inquiry; q.on != nil {
+			q.failed++ // what a connection dies of is no answer either
+		} else {
+			q.failed = 0
+		}
 		if q := &p.inquiry; q.on != nil || q.assured {
 			// The answer was lost, or was another broker's.
 			q.on, q.assured, q.wanted = nil, false, true

@@ -293,8 +293,8 @@ func (t *topic) fail(before time.Time, err error) {
 		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, err})
 	}
 	t.pr.budget.give(&t.pr.unled, cost)
+	t.lane.fail(err) // before a mark can see that nothing waits any more
 	t.moved(1)
-	t.lane.fail(err)
 }
 
 // unknownLimit is how many metadata answers in a row may not show a topic, or a

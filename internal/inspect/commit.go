@@ -67,6 +67,9 @@ func logEnd(ctx context.Context, c *conn.Conn, at Place, epoch int32) (int64, er
 		return 0, errLeftOut
 	}
 	p := &topics[0].Partitions[0]
+	if p.ErrorCode == 0 && p.EndOffset < 0 { // the epoch is not known there
+		return 0, ErrMoved
+	}
 	return p.EndOffset, moved(p.ErrorCode)
 }
 
