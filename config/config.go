@@ -72,6 +72,11 @@ type Config struct {
 	// of one partition that are in flight. 0 is no cap of its own. Default 0.
 	MaxInFlightBatches int
 
+	// RequestsInFlight (sluice.requests.in.flight) is how many requests a
+	// connection carries at once. 0 is as many as bring something: what would only
+	// wait at the broker waits here. Default 0.
+	RequestsInFlight int
+
 	// ConnectionsPerBroker (connections.per.broker) is over how many connections
 	// the partitions of a broker are spread, each pinned to one. A broker serves
 	// one request of a connection at a time, its wait for replicas included, so

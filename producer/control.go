@@ -196,8 +196,10 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 	if err == nil && (w.stale || c.done.Load() == 0) {
 		gaps, err = c.metadata(ctx)
 	}
-	for i := 0; i < len(w.needID) && err == nil; i++ {
-		err = c.initProducerID(ctx, w.needID[i])
+	for some := range slices.Chunk(w.needID, mostIDs) {
+		if err == nil {
+			err = c.initProducerIDs(ctx, some)
+		}
 	}
 	if ctx.Err() != nil {
 		return false
@@ -428,22 +430,45 @@ func (c *control) broker(r route) *broker {
 	return b
 }
 
-// initProducerID gets a lane its producer ID. What is not transient fails the records
-// that wait for it: they can never be sent (K34).
-func (c *control) initProducerID(ctx context.Context, l *Lane) error {
-	if l.stops && l.identity.Load() != nil { // one for good: asked for by several at once
-		c.mu.Lock()
-		delete(c.needID, l)
-		c.mu.Unlock()
-		return nil
+// mostIDs is how many producer IDs are asked for at once.
+const mostIDs = 256
+
+// initProducerIDs gets lanes their producer IDs, in about one round trip.
+func (c *control) initProducerIDs(ctx context.Context, lanes []*Lane) error {
+	var reqs []kmsg.Request
+	var asked []*Lane
+	for _, l := range lanes {
+		if l.stops && l.identity.Load() != nil {
+			c.identified(l) // one for good: asked for by several at once
+			continue
+		}
+		req := kmsg.NewPtrInitProducerIDRequest()
+		req.ProducerID, req.ProducerEpoch = -1, -1
+		reqs, asked = append(reqs, req), append(asked, l)
 	}
-	req := kmsg.NewPtrInitProducerIDRequest()
-	req.ProducerID, req.ProducerEpoch = -1, -1
-	kresp, err := c.do(ctx, req)
+	ctx, cancel := context.WithTimeout(ctx, c.pr.cfg.RequestTimeout)
+	defer cancel()
+	resps, err := c.conn.DoAll(ctx, reqs)
 	if err != nil {
 		return err
 	}
-	resp := kresp.(*kmsg.InitProducerIDResponse)
+	var errs []error
+	for i, l := range asked {
+		errs = append(errs, c.identify(l, resps[i].(*kmsg.InitProducerIDResponse)))
+	}
+	return errors.Join(errs...)
+}
+
+// identified notes that the lane needs no producer ID any more.
+func (c *control) identified(l *Lane) {
+	c.mu.Lock()
+	delete(c.needID, l)
+	c.mu.Unlock()
+}
+
+// identify gives a lane the producer ID of a response. What is not transient
+// fails the records that wait for it: they can never be sent (K34).
+func (c *control) identify(l *Lane, resp *kmsg.InitProducerIDResponse) error {
 	if resp.ErrorCode != 0 {
 		code := retry.Code(resp.ErrorCode)
 		err := fmt.Errorf("producer: no producer id: %w", code)
@@ -459,9 +484,7 @@ func (c *control) initProducerID(ctx context.Context, l *Lane) error {
 	id := &identity{producerID: resp.ProducerID, epoch: resp.ProducerEpoch, broker: c.connID, window: window}
 	l.identity.Store(id)
 	c.pr.latest.Store(id)
-	c.mu.Lock()
-	delete(c.needID, l) // also where it was asked for again meanwhile
-	c.mu.Unlock()
+	c.identified(l) // also where it was asked for again meanwhile
 	c.pr.log.Info("got a producer id", "producer_id", id.producerID, "epoch", id.epoch)
 	l.each((*partition).nudge)
 	return nil

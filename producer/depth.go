@@ -24,6 +24,7 @@ const (
 // grows by a slack that keeps the broker busy.
 type depth struct {
 	limit    int           // requests
+	fixed    bool          // by the user
 	shortest time.Duration // answer time of late, 0: not known
 	since    time.Time     // when it was last measured anew
 	memory   time.Duration // for so long it is believed
@@ -49,12 +50,18 @@ const (
 	measuring
 )
 
-func newDepth(now time.Time) depth {
+func newDepth(fixed int, now time.Time) depth {
+	if fixed > 0 {
+		return depth{limit: fixed, fixed: true}
+	}
 	return depth{limit: firstDepth, since: now, memory: firstMemory}
 }
 
 // answered takes the time that one request took.
 func (d *depth) answered(written, now time.Time) {
+	if d.fixed {
+		return
+	}
 	took := max(now.Sub(written), 1)
 	if d.best == 0 || took < d.best {
 		d.best = took

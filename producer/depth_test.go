@@ -17,7 +17,7 @@ type serial struct {
 }
 
 func newSerial(rtt, service time.Duration) *serial {
-	return &serial{rtt: rtt, service: service, now: time.Unix(0, 0), depth: newDepth(time.Unix(0, 0))}
+	return &serial{rtt: rtt, service: service, now: time.Unix(0, 0), depth: newDepth(0, time.Unix(0, 0))}
 }
 
 // run keeps as much in flight as the depth allows, for so long.
@@ -107,7 +107,7 @@ func TestDepthFollowsChange(t *testing.T) {
 }
 
 func TestDepthStaysWhereNothingWasHeldBack(t *testing.T) {
-	d := newDepth(time.Unix(0, 0))
+	d := newDepth(0, time.Unix(0, 0))
 	now := time.Unix(0, 0)
 	for range 1000 {
 		d.answered(now, now.Add(time.Millisecond))
@@ -115,5 +115,14 @@ func TestDepthStaysWhereNothingWasHeldBack(t *testing.T) {
 	}
 	if d.limit != firstDepth {
 		t.Errorf("depth %d after answers to one request at a time, want %d", d.limit, firstDepth)
+	}
+}
+
+func TestDepthFixedByTheUser(t *testing.T) {
+	s := newSerial(50*time.Millisecond, time.Millisecond)
+	s.depth = newDepth(7, s.now)
+	s.run(time.Minute)
+	if s.depth.limit != 7 || len(s.written) > 7 {
+		t.Errorf("depth %d, %d in flight, want 7", s.depth.limit, len(s.written))
 	}
 }

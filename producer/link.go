@@ -55,7 +55,7 @@ func (r *request) recycle() {
 }
 
 func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *link {
-	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout, depth: newDepth(time.Now())}
+	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, time.Now())}
 	l.changed = sync.NewCond(&l.mu)
 	l.watchdog = time.AfterFunc(l.timeout, func() {
 		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))

@@ -28,6 +28,9 @@ const (
 	// wantedDepth is how many batches of a partition a fault must meet on the
 	// wire, where the usual clients have five.
 	wantedDepth = 100
+	// loadRequests takes the producer's own choice away, which would soon find
+	// out that so many requests bring nothing here.
+	loadRequests = 1000
 )
 
 // busy makes a topic and has a producer write to it as fast as it can.
@@ -37,6 +40,7 @@ func (s *stage) busy(topic string, partitions int32, set func(*config.Config)) *
 	l.run = s.produceTo(topic, partitions, 3, func(c *config.Config) {
 		c.BatchBytes, c.BufferBytes, c.MaxBlock = loadBatch, loadBuffer, config.Unbounded
 		c.RequestTimeout, c.DeliveryTimeout = 4*time.Second, time.Hour
+		c.RequestsInFlight = loadRequests
 		if set != nil {
 			set(c)
 		}
@@ -106,17 +110,10 @@ func (l *load) unanswered() (n int32) {
 	return n
 }
 
-// deep waits until enough batches of a partition are on the wire. A producer that
-// has found out that so many bring nothing begins anew on new connections.
+// deep waits until enough batches of a partition are on the wire.
 func (l *load) deep() {
 	l.t.Helper()
-	const patience = 2 * time.Second
-	last := time.Now()
 	l.until("a partition in full flight", func() bool {
-		if time.Since(last) > patience {
-			l.cutAll()
-			last = time.Now()
-		}
 		for _, p := range l.p.Stats().Partitions {
 			if p.Batches >= wantedDepth {
 				return true
