@@ -92,7 +92,7 @@ func (b *broker) ask(l *link, now time.Time) {
 	b.asking = b.asking[:0]
 	r.correlationID = l.conn.NextCorrelationID()
 	l.begin(r, now)
-	if _, err := l.conn.Write([][]byte{l.conn.AppendRequest(nil, q.Request(), r.correlationID)}); err != nil {
+	if _, err := l.conn.Write([][]byte{l.conn.EncodeRequest(q.Request(), r.correlationID)}); err != nil {
 		l.die(err)
 		return
 	}

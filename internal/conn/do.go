@@ -43,6 +43,44 @@ func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 	return nil, err
 }
 
+// DoAll is Do for several requests of one API: they are written together, so that
+// all of them take about one round trip.
+func (c *Conn) DoAll(ctx context.Context, reqs []kmsg.Request) (resps []kmsg.Response, err error) {
+	if len(reqs) == 0 {
+		return nil, nil
+	}
+	name := kmsg.NameForKey(reqs[0].Key())
+	if _, ok := c.Version(reqs[0].Key(), reqs[0].MaxVersion()); !ok {
+		return nil, c.fail(name, ErrNotOffered)
+	}
+	err = c.within(ctx, name, func() error {
+		var out [][]byte
+		first := c.correlationID + 1
+		for _, req := range reqs {
+			out = append(out, c.EncodeRequest(req, c.NextCorrelationID()))
+		}
+		if _, err := c.out.write(out); err != nil {
+			return c.fail(name, err)
+		}
+		for i, req := range reqs {
+			body, err := c.hear(req, first+int32(i))
+			if err != nil {
+				return err
+			}
+			resp := req.ResponseKind()
+			if err := Decode(resp, body); err != nil {
+				return c.fail(name, err)
+			}
+			resps = append(resps, resp)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resps, nil
+}
+
 // within runs f and abandons the connection when ctx ends before it, which
 // unblocks f, or when f fails. op names the error if f could not.
 func (c *Conn) within(ctx context.Context, op string, f func() error) error {
@@ -66,13 +104,13 @@ func stage(err error, op string) string {
 	return op
 }
 
-// AppendRequest appends a request of the highest version that both sides know,
+// EncodeRequest encodes a request of the highest version that both sides know,
 // for Write; what is asked for must be offered, see Version. The writer
 // goroutine calls it.
-func (c *Conn) AppendRequest(buf []byte, req kmsg.Request, correlationID int32) []byte {
+func (c *Conn) EncodeRequest(req kmsg.Request, correlationID int32) []byte {
 	version, _ := c.Version(req.Key(), req.MaxVersion())
 	req.SetVersion(version)
-	return c.formatter.AppendRequest(buf, req, correlationID)
+	return c.formatter.AppendRequest(nil, req, correlationID)
 }
 
 // exchange sends a request and decodes its response.
@@ -96,6 +134,12 @@ func (c *Conn) ask(req kmsg.Request) ([]byte, error) {
 	if _, err := c.out.write([][]byte{c.formatter.AppendRequest(nil, req, want)}); err != nil {
 		return nil, c.fail(op, err)
 	}
+	return c.hear(req, want)
+}
+
+// hear reads the response to a request.
+func (c *Conn) hear(req kmsg.Request, want int32) ([]byte, error) {
+	op := kmsg.NameForKey(req.Key())
 	limit := min(c.maxFrame, responseLimit(req.Key())+correlationBytes)
 	got, body, err := c.in.next(nil, limit)
 	if err != nil {
