@@ -190,7 +190,7 @@ func (pr *Producer) forget(l *Lane) {
 // noteAwake notes that the process runs, and if it did not for so long that a
 // broker may have forgotten it meanwhile.
 func (pr *Producer) noteAwake(now time.Time) {
-	if last := pr.awake.Load(); age(last, now) > pr.cfg.ProducerIDExpiration/2 {
+	if last := pr.awake.Load(); !pr.remembered(last, now) {
 		pr.woke.Store(now)
 	}
 	pr.awake.Store(now)
@@ -199,7 +199,7 @@ func (pr *Producer) noteAwake(now time.Time) {
 
 // sleptSince reports whether the process stood still for so long after then.
 func (pr *Producer) sleptSince(then, now time.Time) bool {
-	return pr.woke.Load().After(then) || age(pr.awake.Load(), now) > pr.cfg.ProducerIDExpiration/2
+	return pr.woke.Load().After(then) || !pr.remembered(pr.awake.Load(), now)
 }
 
 // deadlines gives up records whose time is over. It looks ten times a second,

@@ -181,8 +181,8 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 	}
 }
 
-// creditPart bounds what a partition takes from the budget at once, to use it
-// for the records to come: all partitions do.
+// creditPart bounds what a partition takes from the budget at once, for the
+// records to come: so many partitions can do that.
 const creditPart = 64
 
 // gain adds bytes of the budget that were taken by a share. Meanwhile the

@@ -168,7 +168,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 		}
 		for _, pc := range pcs {
 			e, ok := answer.Find(pc.Topic, pc.Partition, l.resumed.from.ProducerID)
-			fault := pc.fault(e, age(l.resumed.from.Taken, time.Now()) <= l.pr.cfg.ProducerIDExpiration/2)
+			fault := pc.fault(e, l.pr.remembered(l.resumed.from.Taken, time.Now()))
 			switch code := retry.Code(e.Code); {
 			case code == retry.TopicAuthorizationFailed:
 				return nil, nil, fmt.Errorf("%q: %w: %w", pc.Topic, ErrCannotAsk, code)
@@ -314,7 +314,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 // next sequence, whichever that is, from whoever comes first.
 func (p *partition) untouched(now time.Time) bool {
 	for _, b := range p.sealed {
-		if b.maybe && (p.pos != (position{offset: -1}) || !p.remembers(b.created, now)) {
+		if b.maybe && (p.pos != (position{offset: -1}) || !p.pr.remembered(b.created, now)) {
 			return false
 		}
 	}
@@ -322,13 +322,13 @@ func (p *partition) untouched(now time.Time) bool {
 		return false // while this process stood still another one may have come and gone
 	}
 	r := p.topic.lane.resumed
-	return r == nil || !p.anchor.acked.IsZero() || p.remembers(r.from.Taken, now)
+	return r == nil || !p.anchor.acked.IsZero() || p.pr.remembered(r.from.Taken, now)
 }
 
-// remembers reports whether brokers surely still know a producer that wrote
+// remembered reports whether brokers surely still know a producer that wrote
 // then, or later.
-func (p *partition) remembers(then, now time.Time) bool {
-	return age(then, now) <= p.pr.cfg.ProducerIDExpiration/2
+func (pr *Producer) remembered(then, now time.Time) bool {
+	return age(then, now) <= pr.cfg.ProducerIDExpiration/2
 }
 
 // stopFor is why the lane stops that cannot go on without a guess.
