@@ -68,13 +68,13 @@ func (b *Batch[D]) Fits(r *Record, limit int) bool {
 // ask before (Fits, or Size for the first record of a batch). It panics when b
 // is sealed: that record would be lost.
 func (b *Batch[D]) Append(r *Record, d D) {
-	b.begin(r.Timestamp, contentBytes(r))
-	b.raw = appendContent(b.raw, r)
+	b.raw = appendContent(b.begin(r.Timestamp, contentBytes(r)), r)
 	b.deliveries = append(b.deliveries, d)
 }
 
-// begin makes room for the next record and writes all of it but its content.
-func (b *Batch[D]) begin(timestamp, content int64) {
+// begin returns raw with room for the next record and all of that but its
+// content.
+func (b *Batch[D]) begin(timestamp, content int64) []byte {
 	if b.sealed {
 		panic("batcher: append to a sealed batch")
 	}
@@ -93,7 +93,7 @@ func (b *Batch[D]) begin(timestamp, content int64) {
 	raw = appendVarint(raw, body)
 	raw = append(raw, 0) // attributes of a record: none are defined
 	raw = appendVarint(raw, delta)
-	b.raw = appendVarint(raw, index)
+	return appendVarint(raw, index)
 }
 
 func (b *Batch[D]) timestampDelta(timestamp int64) int64 {

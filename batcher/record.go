@@ -21,7 +21,7 @@ type Record struct {
 
 // Measure notes how many bytes key, value and headers take, which Size, Fits and
 // Append count otherwise each time. They must not change afterwards.
-func (r *Record) Measure() { r.content = contentBytes(r) }
+func (r *Record) Measure() { r.content = measure(r) }
 
 // Header is one header of a record. A nil Value is absent, as in Record; the
 // key is always present.
@@ -60,6 +60,10 @@ func contentBytes(r *Record) int64 {
 	if r.content > 0 {
 		return r.content
 	}
+	return measure(r)
+}
+
+func measure(r *Record) int64 {
 	n := nullableBytes(r.Key) + nullableBytes(r.Value) + varintBytes(int64(len(r.Headers)))
 	for i := range r.Headers {
 		h := &r.Headers[i]
@@ -76,7 +80,13 @@ func nullableBytes(p []byte) int64 {
 // varintBytes returns the size of v in zigzag encoding, 1 to 10 bytes.
 func varintBytes(v int64) int64 {
 	zigzag := uint64(v)<<1 ^ uint64(v>>63)
-	return int64(bits.Len64(zigzag|1)+6) / 7
+	switch { // most are lengths and deltas of one or two bytes
+	case zigzag < 1<<7:
+		return 1
+	case zigzag < 1<<14:
+		return 2
+	}
+	return int64(bits.Len64(zigzag)+6) / 7
 }
 
 func appendContent(dst []byte, r *Record) []byte {

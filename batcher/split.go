@@ -19,8 +19,7 @@ func (b *Batch[D]) SplitAt(n int, left, right *Batch[D]) {
 		var delta int64
 		var content []byte
 		delta, content, rest = cutRecord(rest)
-		to.begin(b.first+delta, int64(len(content)))
-		to.raw = append(to.raw, content...)
+		to.raw = append(to.begin(b.first+delta, int64(len(content))), content...)
 		to.deliveries = append(to.deliveries, d)
 	}
 	clear(b.deliveries)

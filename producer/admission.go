@@ -1,15 +1,63 @@
 package producer
 
-import "github.com/sluice-kafka/sluice/batcher"
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-kafka/sluice/batcher"
+)
+
+// admission is a record on its way to its place, with what comes with it.
+type admission struct {
+	rec     batcher.Record
+	d       delivery
+	size    int             // of a batch with nothing else: what it takes of the budget
+	came    time.Time       // when there was room for it
+	dated   bool            // it has a timestamp of its own
+	urgent  bool            // someone waits for it: no linger
+	free    bool            // its partition was chosen as that of the run
+	ctx     context.Context // bound the wait for room
+	maxWait time.Duration
+}
+
+// arrive notes when there was room for the record.
+func (a *admission) arrive(now time.Time) {
+	a.came = now
+	if !a.dated {
+		a.rec.Timestamp = now.UnixMilli()
+	}
+	a.d.timestamp = a.rec.Timestamp
+}
+
+// clone returns one that uses none of the caller's memory.
+func (a *admission) clone() admission {
+	c := *a
+	c.rec.Key, c.rec.Value, c.rec.Headers = clone(a.rec.Key), clone(a.rec.Value), nil
+	for _, h := range a.rec.Headers {
+		c.rec.Headers = append(c.rec.Headers, Header{Key: h.Key, Value: clone(h.Value)})
+	}
+	return c
+}
+
+// clone keeps nil and empty apart (K56).
+func clone(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
 
 // admit gives the record its place as soon as there is room for it in the
 // budget.
-func (p *partition) admit(r *batcher.Record, a *admission) error {
+func (p *partition) admit(a *admission) error {
 	size := int64(a.size)
 	var got int64
 	var from *share
 	for {
 		p.mu.Lock()
+		if from == nil {
+			p.chosen(a) // even if it has to wait: others had better go elsewhere
+		}
 		p.gain(from, got)
 		if err := p.refuses(); err != nil {
 			share, free := p.share, p.spare()
@@ -22,8 +70,8 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 			if p.open == nil {
 				p.clock.hurry()
 			}
-			a.arrive(r, p.clock.look(p.pr.beat.Load()))
-			p.append(r, a) // unlocks
+			a.arrive(p.clock.look(p.pr.beat.Load()))
+			p.append(a) // unlocks
 			return nil
 		}
 		from = p.share
@@ -33,6 +81,13 @@ func (p *partition) admit(r *batcher.Record, a *admission) error {
 		if got, err = p.pr.budget.take(a.ctx, from, size, wanted, a.maxWait); err != nil {
 			return err
 		}
+	}
+}
+
+// chosen notes a record that came because the partition was the chosen one.
+func (p *partition) chosen(a *admission) {
+	if a.free {
+		p.topic.sticky.count(&p.run, p.index, a.size, p.pr.cfg.BatchBytes)
 	}
 }
 
@@ -63,14 +118,15 @@ func (p *partition) spare() int64 {
 
 // settleIn gives a record its place that waited for the partition to be known,
 // and has its bytes of the budget.
-func (p *partition) settleIn(r *batcher.Record, a *admission) error {
+func (p *partition) settleIn(a *admission) error {
 	p.mu.Lock()
+	p.chosen(a)
 	if err := p.refuses(); err != nil {
 		p.mu.Unlock()
 		return err
 	}
 	p.pr.budget.move(&p.pr.unled, p.share, int64(a.size))
 	p.held += int64(a.size)
-	p.append(r, a)
+	p.append(a)
 	return nil
 }

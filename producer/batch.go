@@ -22,6 +22,7 @@ type batch struct {
 
 	created  time.Time // when its first record came
 	cost     int64     // bytes of the budget
+	most     int       // records, by what was known of the window when it was opened
 	encoding bool      // it is with the encoders
 	encoded  bool      // sealed and, if so configured, compressed
 	old      bool      // by its timestamps, see partition.noteAge

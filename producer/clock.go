@@ -20,6 +20,10 @@ func (c *clock) look(beat uint32) time.Time {
 		c.left--
 		return c.last
 	}
+	return c.read(beat)
+}
+
+func (c *clock) read(beat uint32) time.Time {
 	c.beat = beat
 	now := time.Now()
 	switch gap := now.Sub(c.last); {

@@ -89,7 +89,14 @@ func (d *deliverer) refuse(r refusal) {
 // wait blocks while callbacks are too far behind. A callback itself does not
 // wait for its own kind.
 func (d *deliverer) wait(ctx context.Context, maxWait time.Duration) error {
-	if d.behind.Load() < maxBehind || d.inCallback() {
+	if d.behind.Load() < maxBehind {
+		return nil
+	}
+	return d.catchUp(ctx, maxWait)
+}
+
+func (d *deliverer) catchUp(ctx context.Context, maxWait time.Duration) error {
+	if d.inCallback() {
 		return nil
 	}
 	if maxWait == 0 {
@@ -237,9 +244,17 @@ func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 			p.pr.failed(recover())
 		}
 	}()
+	res := p.result(r)
+	stamped := r.appendTime // what res.Timestamp is made of
 	for *done < len(deliveries) {
 		d := &deliveries[*done]
-		res := p.result(r, *done)
+		res.Tag = d.tag
+		if r.offset >= 0 {
+			res.Offset = r.offset + int64(*done)
+		}
+		if r.outcome == Written && r.appendTime < 0 && d.timestamp != stamped {
+			res.Timestamp, stamped = time.UnixMilli(d.timestamp), d.timestamp
+		}
 		*done++
 		if d.done != nil {
 			d.done(res)
@@ -248,21 +263,11 @@ func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 	returned = true
 }
 
-// result is that of record i of the batch.
-func (p *partition) result(r *resolved, i int) Result {
-	d := &r.b.Deliveries()[i]
-	res := Result{
-		Topic: p.topic.name, Partition: p.index, Offset: -1,
-		Tag: d.tag, Outcome: r.outcome, Err: r.err,
-	}
+// result has what is the same for all records of a batch.
+func (p *partition) result(r *resolved) Result {
+	res := Result{Topic: p.topic.name, Partition: p.index, Offset: -1, Outcome: r.outcome, Err: r.err}
 	if r.outcome == Written {
-		res.Timestamp = time.UnixMilli(d.timestamp)
-		if r.appendTime >= 0 {
-			res.Timestamp = time.UnixMilli(r.appendTime)
-		}
-	}
-	if r.offset >= 0 {
-		res.Offset = r.offset + int64(i)
+		res.Timestamp = time.UnixMilli(r.appendTime)
 	}
 	return res
 }

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 	"go.uber.org/atomic"
@@ -28,6 +27,7 @@ type partition struct {
 	open        *batch    // takes records
 	clock       clock
 	usual       int      // bytes of the batch before
+	run         run      // of records without a key
 	sealed      []*batch // in the window, sealed[0] is its una
 	base        uint64   // number of sealed[0] in the window
 	target      *broker  // of the leader; nil: none is known
@@ -149,19 +149,20 @@ func (p *partition) do(fx effects) {
 
 // append encodes the record into the open batch, and unlocks. The first record
 // of a batch, and one that fills it, wake the sender.
-func (p *partition) append(r *batcher.Record, a *admission) {
+func (p *partition) append(a *admission) {
 	limit := p.pr.cfg.BatchBytes
 	wake := a.urgent
-	if p.open != nil && (!p.open.Fits(r, limit) || p.open.Records() >= p.mostRecords()) {
+	if p.open != nil && (!p.open.Fits(&a.rec, limit) || p.open.Records() >= p.open.most) {
 		p.seal()
 		wake = true
 	}
 	if p.open == nil {
 		p.open = newBatch(min(limit, max(firstBuffer, p.usual)), a.came)
+		p.open.most = p.mostRecords()
 		wake = true
 	}
 	b := p.open
-	b.Append(r, a.d)
+	b.Append(&a.rec, a.d)
 	b.cost += int64(a.size)
 	b.urgent = b.urgent || a.urgent
 	p.accepted++

@@ -40,21 +40,32 @@ func keyPartition(key []byte, n int) int {
 }
 
 // sticky places records without a key: on one partition until about a batch of
-// bytes went there, then on another, so that batches get full (KIP-794).
+// bytes went there, then on another, so that batches get full (KIP-794). What
+// went to a partition is counted under its lock, so that no record costs an
+// atomic operation more.
 type sticky struct {
-	partition atomic.Int32
-	bytes     atomic.Int64
+	chosen atomic.Int32 // partition + 1; 0: none
 }
 
-func (s *sticky) pick(parts slots, leaders []leader, size, batch int) int {
-	at := int(s.partition.Load())
-	if s.bytes.Add(int64(size)) <= int64(batch) && at < len(parts) {
-		return at
+func (s *sticky) pick(parts slots, leaders []leader) int32 {
+	at := s.chosen.Load() - 1
+	if at < 0 || int(at) >= len(parts) {
+		at = int32(other(parts, leaders))
+		s.chosen.Store(at + 1)
 	}
-	s.bytes.Store(int64(size))
-	at = other(parts, leaders)
-	s.partition.Store(int32(at))
 	return at
+}
+
+// run is how many bytes came to a partition in a row.
+type run struct{ bytes int }
+
+// count notes that a record of the size came to partition at, and lets another
+// one be chosen after a batch of bytes.
+func (s *sticky) count(r *run, at int32, size, batch int) {
+	if r.bytes += size; r.bytes > batch-size {
+		r.bytes = 0
+		s.chosen.CompareAndSwap(at+1, 0)
+	}
 }
 
 // other draws two partitions and takes the one that has less to do, so that a

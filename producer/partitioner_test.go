@@ -98,17 +98,19 @@ func TestStickyRuns(t *testing.T) {
 	}
 	const size, batch = 100, 1000
 	count := make([]int, len(leaders))
-	run, last := 0, -1
+	runs := make([]run, len(leaders))
+	length, last := 0, int32(-1)
 	for range 100_000 {
-		at := s.pick(make(slots, len(leaders)), leaders, size, batch)
+		at := s.pick(make(slots, len(leaders)), leaders)
+		s.count(&runs[at], at, size, batch)
 		count[at]++
-		if at != last && last >= 0 && run < batch/size-1 {
-			t.Fatalf("left a partition after %d records", run)
+		if at != last && last >= 0 && length < batch/size-1 {
+			t.Fatalf("left a partition after %d records", length)
 		}
 		if at != last {
-			run, last = 0, at
+			length, last = 0, at
 		}
-		run++
+		length++
 	}
 	for at, n := range count {
 		if n < 100_000/8/2 {
@@ -120,19 +122,19 @@ func TestStickyRuns(t *testing.T) {
 // K49: partitions without a leader get no keyless records while others have
 // one; if none has, all get some, and the records wait there.
 func TestK49StickyAvoidsLeaderless(t *testing.T) {
-	var s sticky
 	leaders := make([]leader, 4)
 	leaders[2].broker = new(broker)
-	s.pick(make(slots, 4), leaders, 1000, 1)
 	for range 100 {
-		if at := s.pick(make(slots, 4), leaders, 1000, 1); at != 2 {
+		var s sticky
+		if at := s.pick(make(slots, 4), leaders); at != 2 {
 			t.Fatalf("partition %d", at)
 		}
 	}
 	leaders[2].broker = nil
 	seen := map[int]bool{}
 	for range 1000 {
-		seen[s.pick(make(slots, 4), leaders, 1000, 1)] = true
+		var s sticky
+		seen[int(s.pick(make(slots, 4), leaders))] = true
 	}
 	if len(seen) != 4 {
 		t.Errorf("went to %v", seen)
@@ -142,15 +144,14 @@ func TestK49StickyAvoidsLeaderless(t *testing.T) {
 // A topic that has shrunk in one's view does not lead the choice astray.
 func TestStickyWithFewerPartitions(t *testing.T) {
 	var s sticky
-	s.partition.Store(7)
-	if at := s.pick(make(slots, 2), nil, 1, 1000); at > 1 {
+	s.chosen.Store(8)
+	if at := s.pick(make(slots, 2), nil); at > 1 {
 		t.Errorf("partition %d of 2", at)
 	}
 }
 
 // Of two partitions that are drawn the one with less to do gets the records.
 func TestStickyAvoidsTheBusy(t *testing.T) {
-	var s sticky
 	parts, leaders := make(slots, 4), make([]leader, 4)
 	for at := range parts {
 		leaders[at].broker = new(broker)
@@ -159,7 +160,8 @@ func TestStickyAvoidsTheBusy(t *testing.T) {
 	parts[1].Load().gauge.unresolved.Store(100)
 	count := make([]int, len(parts))
 	for range 16_000 {
-		count[s.pick(parts, leaders, 1000, 1)]++
+		var s sticky
+		count[s.pick(parts, leaders)]++
 	}
 	for at, n := range count { // the busy one: drawn twice
 		if busy := at == 1; busy && n > 2000 || !busy && n < 3000 {

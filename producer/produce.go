@@ -111,16 +111,20 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 	if rec.Partition.next < 0 {
 		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
 	}
-	r := batcher.Record{Key: rec.Key, Value: rec.Value, Headers: rec.Headers}
-	r.Measure()
-	size := batcher.Size(&r)
-	if limit := t.limit; size > limit || int64(size) > pr.cfg.BufferBytes {
+	// Field by field: a composite literal is made elsewhere and copied, which
+	// costs as much as the encoding.
+	var a admission
+	a.rec.Key, a.rec.Value, a.rec.Headers = rec.Key, rec.Value, rec.Headers
+	a.rec.Measure()
+	a.size = batcher.Size(&a.rec)
+	if limit := t.limit; a.size > limit || int64(a.size) > pr.cfg.BufferBytes {
 		return -1, fmt.Errorf("%w: %d bytes as a batch, a request takes %d (max.request.size) and the buffer %d (buffer.memory)",
-			ErrRecordTooLarge, size, limit, pr.cfg.BufferBytes)
+			ErrRecordTooLarge, a.size, limit, pr.cfg.BufferBytes)
 	}
-	a := admission{d: delivery{done: done, tag: rec.Tag}, size: size, urgent: urgent, ctx: ctx, maxWait: maxWait}
+	a.d.done, a.d.tag = done, rec.Tag
+	a.urgent, a.ctx, a.maxWait = urgent, ctx, maxWait
 	if a.dated = !rec.Timestamp.IsZero(); a.dated {
-		r.Timestamp = rec.Timestamp.UnixMilli()
+		a.rec.Timestamp = rec.Timestamp.UnixMilli()
 	}
-	return t.add(&r, rec.Partition, &a)
+	return t.add(rec.Partition, &a)
 }

@@ -1,11 +1,9 @@
 package producer
 
 import (
-	"context"
 	"sync"
 	"time"
 
-	"github.com/sluice-kafka/sluice/batcher"
 	"go.uber.org/atomic"
 )
 
@@ -42,46 +40,25 @@ type leader struct {
 	epoch  int32
 }
 
-// admission is what comes with a record besides its bytes.
-type admission struct {
-	d       delivery
-	size    int             // of a batch with nothing else: what it takes of the budget
-	came    time.Time       // when there was room for it
-	dated   bool            // it has a timestamp of its own
-	urgent  bool            // someone waits for it: no linger
-	ctx     context.Context // bound the wait for room
-	maxWait time.Duration
-}
-
-// arrive notes when there was room for the record.
-func (a *admission) arrive(r *batcher.Record, now time.Time) {
-	a.came = now
-	if !a.dated {
-		r.Timestamp = a.came.UnixMilli()
-	}
-	a.d.timestamp = r.Timestamp
-}
-
 // early is a record that came before its partition was known. It has its bytes
 // of the budget.
 type early struct {
 	admission
-	rec    batcher.Record
 	pin    Pin
 	number uint64 // of those that came to wait
 }
 
 // add gives a record its place: in a partition, or in the queue before it.
-func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
+func (t *topic) add(pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		at := t.choose(parts, r, pin, a.size)
-		return at, t.partition(parts, at).admit(r, a)
+		at := t.choose(parts, pin, a)
+		return at, t.partition(parts, at).admit(a)
 	}
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
 		return pin.next - 1, err
 	}
-	a.arrive(r, time.Now())
-	at, err := t.wait(r, pin, a)
+	a.arrive(time.Now())
+	at, err := t.wait(pin, a)
 	if err != nil {
 		t.pr.budget.give(&t.pr.unled, int64(a.size))
 	}
@@ -89,19 +66,19 @@ func (t *topic) add(r *batcher.Record, pin Pin, a *admission) (int32, error) {
 }
 
 // wait puts the record into the queue, unless its partition became known.
-func (t *topic) wait(r *batcher.Record, pin Pin, a *admission) (int32, error) {
+func (t *topic) wait(pin Pin, a *admission) (int32, error) {
 	t.mu.Lock()
 	if parts := t.known(pin); parts != nil {
 		t.mu.Unlock()
-		at := t.choose(parts, r, pin, a.size)
-		return at, t.partition(parts, at).settleIn(r, a)
+		at := t.choose(parts, pin, a)
+		return at, t.partition(parts, at).settleIn(a)
 	}
 	if t.closed {
 		t.mu.Unlock()
 		return pin.next - 1, ErrClosed
 	}
 	first := len(t.waiting) == 0
-	t.waiting = append(t.waiting, early{admission: *a, rec: cloneRecord(r), pin: pin, number: t.arrived})
+	t.waiting = append(t.waiting, early{admission: a.clone(), pin: pin, number: t.arrived})
 	t.arrived++
 	if first {
 		t.missed = 0
@@ -123,14 +100,15 @@ func (t *topic) known(pin Pin) slots {
 }
 
 // choose finds the partition for a record.
-func (t *topic) choose(parts slots, r *batcher.Record, pin Pin, size int) int32 {
+func (t *topic) choose(parts slots, pin Pin, a *admission) int32 {
 	switch {
 	case pin.next > 0:
 		return pin.next - 1
-	case r.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
-		return int32(keyPartition(r.Key, len(parts)))
+	case a.rec.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
+		return int32(keyPartition(a.rec.Key, len(parts)))
 	}
-	return int32(t.sticky.pick(parts, t.led(), size, t.pr.cfg.BatchBytes))
+	a.free = true
+	return t.sticky.pick(parts, t.led())
 }
 
 // partition returns the one of the number, which it makes if it is the first to
@@ -139,6 +117,10 @@ func (t *topic) partition(parts slots, at int32) *partition {
 	if p := parts[at].Load(); p != nil {
 		return p
 	}
+	return t.makePartition(parts, at)
+}
+
+func (t *topic) makePartition(parts slots, at int32) *partition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := t.parts.Load(); now != nil && int(at) < len(*now) {
@@ -189,22 +171,6 @@ func (t *topic) each(do func(*partition)) {
 	}
 }
 
-func cloneRecord(r *batcher.Record) batcher.Record {
-	c := batcher.Record{Key: clone(r.Key), Value: clone(r.Value), Timestamp: r.Timestamp}
-	for _, h := range r.Headers {
-		c.Headers = append(c.Headers, Header{Key: h.Key, Value: clone(h.Value)})
-	}
-	return c
-}
-
-// clone keeps nil and empty apart (K56).
-func clone(b []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	return append([]byte{}, b...)
-}
-
 // grow makes partitions up to n known. The records that wait for them go on
 // before any that come later; so nobody sees the partitions before the queue is
 // empty. Nor does a flush see the records leave the queue before it can see
@@ -252,8 +218,8 @@ func divide(list []early, n int) (place, none []early) {
 func (t *topic) admit(parts slots, batch []early) {
 	for i := range batch {
 		e := &batch[i]
-		at := t.choose(parts, &e.rec, e.pin, e.size)
-		if err := t.partition(parts, at).settleIn(&e.rec, &e.admission); err != nil {
+		at := t.choose(parts, e.pin, &e.admission)
+		if err := t.partition(parts, at).settleIn(&e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
 			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})
 		}
