@@ -107,7 +107,7 @@ func (p *partition) gain(from *share, n int64) {
 
 // spare is what no record uses and, as no batch is left, none soon will.
 func (p *partition) spare() int64 {
-	if len(p.sealed) > 0 || p.open != nil {
+	if p.sealed.len() > 0 || p.open != nil {
 		return 0
 	}
 	n := p.credit

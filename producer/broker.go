@@ -195,7 +195,7 @@ func (b *broker) stats() BrokerStats {
 	if l := b.link.Load(); l != nil {
 		s.Connected, s.Bytes = true, l.inFlight.Load()
 		l.mu.Lock()
-		s.Requests, s.Depth, s.Shortest = len(l.requests), l.depth.limit, l.depth.shortest
+		s.Requests, s.Depth, s.Shortest = l.requests.len(), l.depth.limit, l.depth.shortest
 		l.mu.Unlock()
 	}
 	return s

@@ -23,8 +23,8 @@ type deliverer struct {
 	awaiting  atomic.Int32  // callers of await
 
 	mu       sync.Mutex
-	ready    []*partition
-	refusals []refusal
+	ready    queue[*partition]
+	refusals queue[refusal]
 	refused  uint64
 	stopped  bool
 	ended    bool          // the loop is over: it was stopped, and nothing was left
@@ -38,11 +38,11 @@ type deliverer struct {
 
 // round is what the loop has before it, without what it has begun.
 type round struct {
-	refusals []refusal
-	ready    []*partition
+	refusals queue[refusal]
+	ready    queue[*partition]
 	p        *partition // whose batches follow
-	batches  []resolved
-	records  int // of batches[0] that had their callback
+	batches  queue[resolved]
+	records  int // of the first batch that had their callback
 }
 
 // refusal is a record that found no place in a partition.
@@ -65,7 +65,7 @@ func newDeliverer(pr *Producer) deliverer {
 // enqueue notes that the partition has resolved records.
 func (d *deliverer) enqueue(p *partition) {
 	d.mu.Lock()
-	d.ready = append(d.ready, p)
+	d.ready.push(p)
 	d.mu.Unlock()
 	d.wake()
 }
@@ -74,7 +74,7 @@ func (d *deliverer) enqueue(p *partition) {
 func (d *deliverer) refuse(r refusal) {
 	d.behind.Inc()
 	d.mu.Lock()
-	d.refusals = append(d.refusals, r)
+	d.refusals.push(r)
 	d.refused++
 	late := d.ended
 	d.ended = false
@@ -154,8 +154,9 @@ func (d *deliverer) run() {
 func (d *deliverer) next() bool {
 	for !d.now.begun() {
 		d.mu.Lock()
-		d.now.ready, d.now.refusals = d.ready, d.refusals
-		d.ready, d.refusals = nil, nil
+		// The two of each, the one that fills and the one that empties, change places.
+		d.now.ready, d.ready = d.ready, d.now.ready
+		d.now.refusals, d.refusals = d.refusals, d.now.refusals
 		d.ended = d.stopped && !d.now.begun()
 		ended := d.ended
 		d.mu.Unlock()
@@ -169,34 +170,32 @@ func (d *deliverer) next() bool {
 	return true
 }
 
-func (r *round) begun() bool { return len(r.refusals)+len(r.ready)+len(r.batches) > 0 }
+func (r *round) begun() bool { return r.refusals.len()+r.ready.len()+r.batches.len() > 0 }
 
 // tellAll runs the callbacks of the round. What is to be done with a callback
 // is noted before it runs: it may not return.
 func (d *deliverer) tellAll() {
 	r := &d.now
-	for len(r.refusals) > 0 {
-		next := r.refusals[0]
-		r.refusals = r.refusals[1:]
-		d.tell(next)
+	for r.refusals.len() > 0 {
+		d.tell(r.refusals.pop())
 		d.signal() // a round may be long, and Produce waits for the first of it
 	}
-	for len(r.ready)+len(r.batches) > 0 {
-		if len(r.batches) == 0 {
-			r.p, r.ready = r.ready[0], r.ready[1:]
-			r.batches = r.p.takeResolved()
+	for r.ready.len()+r.batches.len() > 0 {
+		if r.batches.len() == 0 {
+			r.p = r.ready.pop()
+			r.p.swapResolved(&r.batches)
 		}
-		for len(r.batches) > 0 {
-			r.p.deliver(&r.batches[0], &r.records)
-			r.batches[0] = resolved{}
-			r.batches, r.records = r.batches[1:], 0
+		for r.batches.len() > 0 {
+			r.p.deliver(&r.batches.all()[0], &r.records)
+			r.batches.pop()
+			r.records = 0
 			d.signal()
 		}
 		if r.p.moreResolved() {
 			d.enqueue(r.p) // behind the others
 		}
 	}
-	r.refusals, r.ready, r.p, r.batches = nil, nil, nil, nil
+	r.p = nil
 	d.signal()
 }
 
@@ -208,19 +207,18 @@ func (d *deliverer) tell(r refusal) {
 	d.pr.call(r.d.done, res)
 }
 
-func (p *partition) takeResolved() []resolved {
+// swapResolved takes what was resolved, for an empty queue.
+func (p *partition) swapResolved(q *queue[resolved]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	batches := p.resolved
-	p.resolved = nil
-	return batches
+	p.resolved, *q = *q, p.resolved
 }
 
 // moreResolved reports whether the partition has to stand in the queue again.
 func (p *partition) moreResolved() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delivering = len(p.resolved) > 0
+	p.delivering = p.resolved.len() > 0
 	return p.delivering
 }
 

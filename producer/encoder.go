@@ -13,7 +13,7 @@ type encoders struct {
 	pr *Producer
 
 	mu      sync.Mutex
-	queue   []encoding
+	queue   queue[encoding]
 	running int
 	stopped bool
 	ended   sync.WaitGroup
@@ -33,7 +33,7 @@ func (e *encoders) push(x encoding) bool {
 	if e.stopped {
 		return false
 	}
-	e.queue = append(e.queue, x)
+	e.queue.push(x)
 	if e.running < runtime.GOMAXPROCS(0) {
 		e.running++
 		e.ended.Go(e.run)
@@ -51,14 +51,11 @@ func (e *encoders) run() {
 func (e *encoders) next() (x encoding, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.queue) == 0 {
+	if e.queue.len() == 0 {
 		e.running--
 		return encoding{}, false
 	}
-	x = e.queue[0]
-	e.queue[0] = encoding{}
-	e.queue = e.queue[1:]
-	return x, true
+	return e.queue.pop(), true
 }
 
 // stop takes no more batches, and waits for those it has.

@@ -19,7 +19,7 @@ func LaneState(l *Lane) string {
 	l.each(func(p *partition) {
 		p.mu.Lock()
 		st := p.win.State()
-		s += fmt.Sprintf("%s/%d acc %d set %d sealed %d open %v fatal %v enc %v inq %+v pend %+v win %+v retryAt %v tgt %v link %v marks %d; ", p.topic.name, p.index, p.accepted, p.settled, len(p.sealed), p.open != nil, p.fatal, p.encoding, p.inquiry, p.pending, st, p.retryAt, p.target != nil, p.link != nil, len(p.marks))
+		s += fmt.Sprintf("%s/%d acc %d set %d sealed %d open %v fatal %v enc %v inq %+v pend %+v win %+v retryAt %v tgt %v link %v marks %d; ", p.topic.name, p.index, p.accepted, p.settled, p.sealed.len(), p.open != nil, p.fatal, p.encoding, p.inquiry, p.pending, st, p.retryAt, p.target != nil, p.link != nil, len(p.marks))
 		p.mu.Unlock()
 	})
 	return s
@@ -45,8 +45,8 @@ func ControlState(pr *Producer) string {
 		b.mu.Unlock()
 		if l := b.link.Load(); l != nil {
 			l.mu.Lock()
-			s += fmt.Sprintf(" link req %d writing %v cause %v depth %+v", len(l.requests), l.writing != nil, l.cause, l.depth)
-			for _, r := range l.requests {
+			s += fmt.Sprintf(" link req %d writing %v cause %v depth %+v", l.requests.len(), l.writing != nil, l.cause, l.depth)
+			for _, r := range l.requests.all() {
 				s += fmt.Sprintf("[asks %d attempts %d written %v]", len(r.asks), len(r.attempts), r.written)
 			}
 			l.mu.Unlock()

@@ -24,8 +24,8 @@ type link struct {
 	answers   atomic.Int64 // to Produce requests
 
 	mu       sync.Mutex
-	changed  *sync.Cond // a write ended, or the link died
-	requests []*request // written, oldest first
+	changed  *sync.Cond      // a write ended, or the link died
+	requests queue[*request] // written, oldest first
 	writing  *request
 	depth    depth
 	muted    time.Time // the broker asked for silence until then (KIP-219)
@@ -95,10 +95,10 @@ func (l *link) begin(r *request, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writing != nil {
-		l.requests = append(l.requests, l.writing) // a question that was not written
+		l.requests.push(l.writing) // a question that was not written
 	}
 	l.writing = r
-	if len(l.requests) == 0 {
+	if l.requests.len() == 0 {
 		l.watch(now)
 	}
 }
@@ -109,7 +109,7 @@ func (l *link) wrote(r *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writing = nil
-	l.requests = append(l.requests, r)
+	l.requests.push(r)
 	l.changed.Broadcast()
 }
 
@@ -119,18 +119,17 @@ func (l *link) wrote(r *request) {
 func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.requests) == 0 && l.writing != nil && l.cause == nil {
+	for l.requests.len() == 0 && l.writing != nil && l.cause == nil {
 		l.changed.Wait()
 	}
-	if len(l.requests) == 0 {
+	if l.requests.len() == 0 {
 		return nil, fmt.Errorf("response %d to no request", correlationID)
 	}
-	r := l.requests[0]
+	r := l.requests.first()
 	if r.correlationID != correlationID {
 		return nil, fmt.Errorf("response %d where %d was due", correlationID, r.correlationID)
 	}
-	l.requests[0] = nil
-	l.requests = l.requests[1:]
+	l.requests.pop()
 	l.depth.answered(r.written, now)
 	l.watch(now)
 	return r, nil
@@ -141,7 +140,7 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 // 500 in flight are 500 times of service and not a dead broker.
 func (l *link) watch(now time.Time) {
 	switch {
-	case l.cause != nil || len(l.requests) == 0 && l.writing == nil:
+	case l.cause != nil || l.requests.len() == 0 && l.writing == nil:
 		l.watchdog.Stop()
 	case l.muted.After(now):
 		l.watchdog.Reset(l.muted.Sub(now) + l.timeout)
@@ -168,7 +167,7 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	if l.muted.After(now) {
 		return false, l.muted
 	}
-	full := len(l.requests) >= l.depth.limit
+	full := l.requests.len() >= l.depth.limit
 	l.depth.held = l.depth.held || full && wants
 	return !full, time.Time{}
 }
@@ -177,8 +176,8 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 // A request of which no byte left the process is surely not in the log.
 func (l *link) reap(unsent bool) {
 	l.mu.Lock()
-	requests, last, cause := l.requests, l.writing, l.cause
-	l.requests, l.writing = nil, nil
+	requests, last, cause := l.requests.all(), l.writing, l.cause
+	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
 	if last != nil && unsent {
 		for _, at := range last.attempts {

@@ -26,11 +26,11 @@ type partition struct {
 	ident       *identity // of the window
 	open        *batch    // takes records
 	clock       clock
-	usual       int      // bytes of the batch before
-	run         run      // of records without a key
-	sealed      []*batch // in the window, sealed[0] is its una
-	base        uint64   // number of sealed[0] in the window
-	target      *broker  // of the leader; nil: none is known
+	usual       int           // bytes of the batch before
+	run         run           // of records without a key
+	sealed      queue[*batch] // in the window, the first is its una
+	base        uint64        // number of the first in the window
+	target      *broker       // of the leader; nil: none is known
 	leaderEpoch int32
 	link        *link // the connection the window is bound to
 	fatal       error // why no record is taken any more
@@ -58,7 +58,7 @@ type partition struct {
 	gap        error  // of the first record that is not written
 	pos        position
 	marks      []pendingMark
-	resolved   []resolved
+	resolved   queue[resolved]
 	delivering bool // it stands in the delivery queue
 	delivered  atomic.Uint64
 }
@@ -218,8 +218,8 @@ func (p *partition) seal() {
 // shutBatch is seal for a batch that will not be sent.
 func (p *partition) shutBatch() {
 	p.win.Admit(int32(p.open.Records()))
-	p.sealed = append(p.sealed, p.open)
-	p.gauge.unresolved.Store(int32(len(p.sealed)))
+	p.sealed.push(p.open)
+	p.gauge.unresolved.Store(int32(p.sealed.len()))
 	p.usual = p.open.Bytes()
 	p.noteAge(p.open)
 	p.open = nil
@@ -286,7 +286,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 		if served {
 			b.hangUps++
 		}
-		for _, sent := range p.sealed {
+		for _, sent := range p.sealed.all() {
 			sent.maybe = sent.maybe || sent.attempts > 0
 		}
 		r := p.win.Lost()
@@ -328,8 +328,8 @@ func (p *partition) due(now time.Time) bool {
 
 // head is the oldest batch without an outcome.
 func (p *partition) head() *batch {
-	if len(p.sealed) > 0 {
-		return p.sealed[0]
+	if p.sealed.len() > 0 {
+		return p.sealed.first()
 	}
 	return p.open
 }
@@ -388,7 +388,7 @@ func (p *partition) abort() {
 	if p.open != nil {
 		p.shutBatch()
 	}
-	for _, b := range p.sealed {
+	for _, b := range p.sealed.all() {
 		b.lastErr = because(ErrClosed, b.lastErr)
 	}
 	p.resolve(p.win.Abort(), &fx)

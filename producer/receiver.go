@@ -49,7 +49,7 @@ func (l *link) receive() {
 // is known of it, nor of what follows on this connection.
 func (l *link) unreadable(r *request, err error) {
 	l.mu.Lock()
-	l.requests = append([]*request{r}, l.requests...)
+	l.requests.replace(append([]*request{r}, l.requests.all()...))
 	l.mu.Unlock()
 	l.die(err)
 }

@@ -313,7 +313,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 // process sent behind the checkpoint it would still remember. It then takes the
 // next sequence, whichever that is, from whoever comes first.
 func (p *partition) untouched(now time.Time) bool {
-	for _, b := range p.sealed {
+	for _, b := range p.sealed.all() {
 		if b.maybe && (p.pos != (position{offset: -1}) || !p.pr.remembered(b.created, now)) {
 			return false
 		}
@@ -339,7 +339,7 @@ func (p *partition) stopFor(why error) error {
 // recut cuts the oldest batch in two, where a former process ended.
 func (p *partition) recut(left int32) {
 	p.win.Recut(left)
-	p.replaceHead(p.sealed[0].splitAt(int(left)))
+	p.replaceHead(p.sealed.first().splitAt(int(left)))
 }
 
 // proved takes what is proved to be replicated of what a former process wrote.

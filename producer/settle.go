@@ -25,7 +25,7 @@ type answer struct {
 func (p *partition) settle(at attempt, a answer, now time.Time) {
 	p.mu.Lock()
 	var fx effects
-	b := p.sealed[at.batch-p.base]
+	b := p.sealed.all()[at.batch-p.base]
 	d := a.decide()
 	if d.Fate != retry.Committed && a.err != nil {
 		b.lastErr = a.err
@@ -145,7 +145,7 @@ func (p *partition) pauseUntil(now time.Time) {
 
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
-	b := p.sealed[0]
+	b := p.sealed.first()
 	if n := b.Records(); b.large && n > 1 {
 		half := (n + 1) / 2
 		p.win.Split(int32(half), int32(n-half))
@@ -167,12 +167,12 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 
 // replaceHead puts two batches in the place of the oldest.
 func (p *partition) replaceHead(left, right *batch) {
-	if p.sealed[0].old {
+	if p.sealed.first().old {
 		p.old--
 	}
 	p.noteAge(left)
 	p.noteAge(right)
-	p.sealed = append([]*batch{left, right}, p.sealed[1:]...)
+	p.sealed.replace(append([]*batch{left, right}, p.sealed.all()[1:]...))
 }
 
 // settleDown does what had to wait until nothing is outstanding, and no batch
@@ -198,8 +198,8 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
-	case pd.recut && len(p.sealed) > 0 && p.sealed[0].large && p.sealed[0].Records() > 1: // else it is there meanwhile
-		p.recut(int32(p.sealed[0].Records()+1) / 2)
+	case pd.recut && p.sealed.len() > 0 && p.sealed.first().large && p.sealed.first().Records() > 1: // else it is there meanwhile
+		p.recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
 	}
@@ -235,7 +235,7 @@ func (p *partition) lastError() error {
 
 // blame notes a reason with everything that was sent, by whomever.
 func (p *partition) blame(err error) {
-	for _, b := range p.sealed {
+	for _, b := range p.sealed.all() {
 		if b.attempts > 0 || p.shared {
 			b.lastErr = because(err, b.lastErr)
 		}
@@ -244,7 +244,7 @@ func (p *partition) blame(err error) {
 
 // giveUpHead resolves the oldest batch, and with it everything in doubt.
 func (p *partition) giveUpHead(fx *effects, err error) {
-	if len(p.sealed) == 0 {
+	if p.sealed.len() == 0 {
 		if p.open == nil {
 			return
 		}
@@ -253,7 +253,7 @@ func (p *partition) giveUpHead(fx *effects, err error) {
 	if p.win.InDoubt() {
 		p.blame(err)
 	} else {
-		p.sealed[0].lastErr = err
+		p.sealed.first().lastErr = err
 	}
 	p.resolve(p.win.Expire(), fx)
 }
@@ -263,7 +263,7 @@ func (p *partition) giveUpAll(fx *effects) {
 	if p.open != nil {
 		p.shutBatch()
 	}
-	for _, b := range p.sealed {
+	for _, b := range p.sealed.all() {
 		b.lastErr = because(p.fatal, b.lastErr)
 	}
 	if errors.Is(p.fatal, ErrSecondOwner) {
@@ -282,8 +282,8 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		fx.alarm = r.Alarm
 	}
 	offset := r.FirstOffset
-	for len(p.sealed) > 0 {
-		b := p.sealed[0]
+	for p.sealed.len() > 0 {
+		b := p.sealed.first()
 		res := resolved{b: b, offset: -1, appendTime: -1}
 		switch i := p.base; {
 		case r.NotWritten.Has(i):
@@ -328,12 +328,11 @@ func (p *partition) pop(res resolved, fx *effects) {
 	p.pr.delivery.behind.Add(int64(b.Records()))
 	p.held -= b.cost
 	b.release()
-	p.sealed[0] = nil
-	p.sealed = p.sealed[1:]
-	p.gauge.unresolved.Store(int32(len(p.sealed)))
+	p.sealed.pop()
+	p.gauge.unresolved.Store(int32(p.sealed.len()))
 	p.base++
 	fx.share, fx.free = p.share, fx.free+b.cost+p.spare()
-	p.resolved = append(p.resolved, res)
+	p.resolved.push(res)
 	if !p.delivering {
 		p.delivering, fx.deliver = true, true
 	}

@@ -82,7 +82,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.shared && p.win.AtGate() && !p.inquiry.assured {
 		return p.askFirst(l, fx)
 	}
-	b := p.sealed[send.Batch-p.base]
+	b := p.sealed.all()[send.Batch-p.base]
 	if p.encode(b); !b.encoded {
 		return next{} // the encoders will say so
 	}

@@ -3,8 +3,7 @@ package producer
 // turn is a queue of partitions in which each stands at most once, so that each
 // gets its turn and none two batches in one request. The zero value is empty.
 type turn struct {
-	list []*partition // list[head:] is the queue
-	head int
+	list queue[*partition]
 	in   map[*partition]struct{}
 }
 
@@ -16,45 +15,27 @@ func (t *turn) push(p *partition) {
 		t.in = map[*partition]struct{}{}
 	}
 	t.in[p] = struct{}{}
-	if t.head > len(t.list)/2 && len(t.list) == cap(t.list) {
-		t.compact() // half at least, so that it costs each little
-	}
-	t.list = append(t.list, p)
-}
-
-// compact moves the queue to the front of its memory.
-func (t *turn) compact() {
-	n := copy(t.list, t.list[t.head:])
-	clear(t.list[n:])
-	t.list, t.head = t.list[:n], 0
+	t.list.push(p)
 }
 
 // first is the partition whose turn it is, nil if there is none.
 func (t *turn) first() *partition {
-	if t.head == len(t.list) {
+	if t.list.len() == 0 {
 		return nil
 	}
-	return t.list[t.head]
+	return t.list.first()
 }
 
 // drop takes the first one out.
-func (t *turn) drop() {
-	delete(t.in, t.list[t.head])
-	t.list[t.head] = nil
-	t.head++
-}
+func (t *turn) drop() { delete(t.in, t.list.pop()) }
 
 // keep takes out those for which want says no.
 func (t *turn) keep(want func(*partition) bool) {
-	t.compact()
-	kept := t.list[:0]
-	for _, p := range t.list {
-		if want(p) {
-			kept = append(kept, p)
+	for range t.list.len() {
+		if p := t.list.pop(); want(p) {
+			t.list.push(p)
 		} else {
 			delete(t.in, p)
 		}
 	}
-	clear(t.list[len(kept):])
-	t.list = kept
 }
