@@ -28,8 +28,11 @@ type Config struct {
 	// quotas: printable, at most 249 bytes, may be empty. Default "sluice".
 	ClientID string
 
-	// Linger (linger.ms) is how long an open batch waits for company before it
-	// is sent. 0 sends as soon as the connection is free. Default 5 ms.
+	// Linger (linger.ms) is the longest that an open batch waits for company
+	// before it may be sent. It counts from the batch's first record, or from the
+	// request before it on the connection if that was earlier: a record that comes
+	// when nothing was sent for so long leaves at once. 0 waits for no more than
+	// 1/64 of the connection's round trip. Default 5 ms.
 	Linger time.Duration
 
 	// BatchBytes (batch.size) is the size at which a batch is closed, in bytes

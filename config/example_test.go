@@ -125,6 +125,6 @@ func ExampleProperties() {
 	// Output:
 	// bootstrap.servers  BootstrapServers  ""      brokers asked first, host:port separated by commas; required
 	// client.id          ClientID          "sluice" name of the client in the broker's logs, metrics and quotas
-	// linger.ms          Linger            "5"     how long an open batch waits for company; 0: not at all
+	// linger.ms          Linger            "5"     how long an open batch waits for company at most; 0: for a small part of the round trip
 	// batch.size         BatchBytes        "131072" size at which a batch is closed
 }

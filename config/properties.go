@@ -84,7 +84,7 @@ var sendingProperties = []property{
 		doc:  "name of the client in the broker's logs, metrics and quotas"},
 	{name: "linger.ms", field: "Linger",
 		kind: millis{at: func(c *Config) *time.Duration { return &c.Linger }},
-		doc:  "how long an open batch waits for company; 0: not at all"},
+		doc:  "how long an open batch waits for company at most; 0: for a small part of the round trip"},
 	{name: "batch.size", field: "BatchBytes",
 		kind: whole[int]{at: func(c *Config) *int { return &c.BatchBytes }, least: 1, most: maxRequest, unit: "bytes"},
 		doc:  "size at which a batch is closed"},

@@ -6,6 +6,7 @@ const (
 	firstDepth = 64 // requests
 	leastDepth = 4
 	mostDepth  = 1 << 14
+	paces      = 64 // requests in a round trip, unless they are full
 	// For so long a shortest answer time is believed. Without an end a route that
 	// got longer would look like a queue for ever; and at first, when brokers are
 	// cold and everything comes at once, it is hardly ever right.
@@ -111,6 +112,11 @@ func (d *depth) useful() int {
 
 // share is the part of the time of an answer that it was not waiting.
 func (d *depth) share() float64 { return float64(d.shortest) / float64(d.best) }
+
+// pace is the least time between two requests that have room for more. What a
+// record waits for it is nothing beside the round trip, and without it a fast
+// stream of records would make a request of each two or three.
+func (d *depth) pace() time.Duration { return d.shortest / paces }
 
 // slack is how many requests may wait at the broker: some time's work, so that
 // it is not idle when the next one is late, and some for answers that take longer

@@ -23,6 +23,10 @@ type link struct {
 	inFlight  atomic.Int64 // bytes
 	answers   atomic.Int64 // to Produce requests
 
+	// Of the sender alone:
+	sent time.Time     // when the latest request with batches was written
+	pace time.Duration // between two requests that are not full, see depth.pace
+
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
 	requests queue[*request] // written, oldest first
@@ -169,7 +173,18 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	}
 	full := l.requests.len() >= l.depth.limit
 	l.depth.held = l.depth.held || full && wants
+	l.pace = l.depth.pace()
 	return !full, time.Time{}
+}
+
+// due is when a batch has waited long enough for company: linger after its first
+// record, or after the request before it if that is earlier. So a record that
+// comes now and then leaves at once, and a stream of them once a linger.
+func (l *link) due(created time.Time, linger time.Duration) time.Time {
+	if l.sent.Before(created) {
+		created = l.sent
+	}
+	return created.Add(max(linger, l.pace))
 }
 
 // reap gives back everything that got no answer. Reader and writer are gone.

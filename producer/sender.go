@@ -166,6 +166,7 @@ func (b *broker) send(l *link, r *request, now time.Time) (unsent bool) {
 		return n == 0
 	}
 	l.wrote(r)
+	l.sent = now
 	b.pr.stats.requests.Inc()
 	return false
 }

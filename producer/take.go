@@ -71,7 +71,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.asks(l) {
 		return next{kind: toAsk, number: p.inquiry.number}
 	}
-	if when := p.sealIfDue(now); !when.IsZero() {
+	if when := p.sealIfDue(l, now); !when.IsZero() {
 		return next{kind: later, when: when}
 	}
 	send, hold := p.win.Peek()
@@ -200,12 +200,12 @@ func age(t, now time.Time) time.Duration {
 // sealIfDue seals the open batch if the window has nothing else to send, would
 // take it now, and it has waited long enough for company. If it has not, the
 // time is returned at which it will have.
-func (p *partition) sealIfDue(now time.Time) (when time.Time) {
+func (p *partition) sealIfDue(l *link, now time.Time) (when time.Time) {
 	b := p.open
 	if b == nil || p.win.Pending() || p.win.Room(int32(b.Records())) != throttle.Ready {
 		return time.Time{}
 	}
-	due := b.created.Add(p.pr.cfg.Linger)
+	due := l.due(b.created, p.pr.cfg.Linger)
 	full := b.Bytes() >= p.pr.cfg.BatchBytes
 	if !full && !b.urgent && p.pr.hurry.Load() == 0 && now.Before(due) {
 		return due
