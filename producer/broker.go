@@ -32,8 +32,7 @@ type broker struct {
 	// Of the loop alone:
 	todo   turn // taken from ready
 	taken  []*partition
-	asking []question   // to be put, see ask
-	later  []*partition // for the next request: another lane was first
+	asking []question // to be put, see ask
 	timers timers
 	timer  *time.Timer
 	out    output

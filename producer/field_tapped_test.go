@@ -18,9 +18,12 @@ type tapped struct {
 	memory bool
 }
 
-const tenRecords = 1200 // bytes: room for ten records of recordSize, not for eleven
-
-const recordSize = 100
+const (
+	recordSize = 100
+	// Bytes of a batch of ten records of recordSize with one timestamp. It is full
+	// then, and does not wait for an eleventh.
+	tenRecords = 61 + 10*(recordSize+9)
+)
 
 func newTapped(t *testing.T, cc producertest.Config, change func(*config.Config)) *tapped {
 	t.Helper()
@@ -33,8 +36,12 @@ func newSpoiltTapped(t *testing.T, cc producertest.Config, spoil func(*producert
 	var tp *tap
 	r := newSpoiltRig(t, cc, spoil, func(cfg *config.Config) {
 		cfg.BatchBytes = tenRecords
+		usual := cfg.Linger
 		if change != nil {
 			change(cfg)
+		}
+		if cfg.Linger == usual { // full batches leave at once, and no part of one does on a slow machine
+			cfg.Linger = min(time.Minute, cfg.DeliveryTimeout-cfg.RequestTimeout)
 		}
 		tp = newTap(cfg.Dialer, cfg.MaxInFlightSequences)
 		cfg.Dialer = tp.dial
@@ -46,9 +53,9 @@ func newSpoiltTapped(t *testing.T, cc producertest.Config, spoil func(*producert
 // the number of the first record.
 func (s *tapped) tens(partition int32, k int) int {
 	s.t.Helper()
-	first := -1
+	first, now := -1, time.Now()
 	for range 10 * k {
-		n := s.produce(s.t.Context(), producer.Record{Partition: producer.On(partition)}, recordSize)
+		n := s.produce(s.t.Context(), producer.Record{Partition: producer.On(partition), Timestamp: now}, recordSize)
 		if first < 0 {
 			first = n
 		}

@@ -24,7 +24,7 @@ type link struct {
 	answers   atomic.Int64 // to Produce requests
 
 	// Of the sender alone:
-	sent time.Time     // when the latest request with batches was written
+	sent time.Time     // when the latest request with batches was written, or the link began
 	pace time.Duration // between two requests that are not full, see depth.pace
 
 	mu       sync.Mutex
@@ -59,7 +59,11 @@ func (r *request) recycle() {
 }
 
 func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *link {
-	l := &link{broker: b, conn: c, limits: limits, version: version, timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, time.Now())}
+	now := time.Now()
+	l := &link{
+		broker: b, conn: c, limits: limits, version: version, sent: now,
+		timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, now),
+	}
 	l.changed = sync.NewCond(&l.mu)
 	l.watchdog = time.AfterFunc(l.timeout, func() {
 		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))

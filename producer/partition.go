@@ -166,6 +166,7 @@ func (p *partition) append(a *admission) {
 	b.cost += int64(a.size)
 	b.urgent = b.urgent || a.urgent
 	p.accepted++
+	wake = wake || b.Bytes() >= limit
 	target := p.target
 	p.mu.Unlock()
 	if wake && target != nil {

@@ -24,7 +24,7 @@ type output struct {
 	scratch []byte
 	pieces  [][]byte
 	limit   int
-	has     map[place]bool // the partitions in req, where several lanes may write to one
+	has     map[place]bool // what is in req, where several lanes may write to one partition
 }
 
 func newOutput(pr *Producer) output {
@@ -85,36 +85,37 @@ func (b *broker) build(l *link, now time.Time) *request {
 	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
 	r := requestPool.Get().(*request)
 	for p := b.todo.first(); p != nil; p = b.todo.first() {
-		if len(o.has) > 0 && o.has[place{p.topic.name, p.index}] { // brokers take one batch a partition
-			b.todo.drop()
-			b.later = append(b.later, p)
+		if len(o.has) > 0 && o.has[placeOf(p)] {
+			b.todo.wait()
 			continue
 		}
 		n := p.take(l, now, o.room(limit, p))
 		if n.kind == tooBig {
 			break // it is the first of the next request
 		}
-		b.todo.drop()
+		if n.kind == taken {
+			b.todo.drop()
+			if b.pr.laned.Load() {
+				o.has[placeOf(p)] = true
+			}
+			o.add(&n.at, l.version, limit)
+			r.attempts = append(r.attempts, n.at)
+			continue
+		}
+		b.todo.pass()
 		switch n.kind {
 		case later:
 			b.timers.add(n.when, p)
 		case toAsk:
 			b.asking = append(b.asking, question{p, n.number})
-		case taken:
-			if b.pr.laned.Load() {
-				o.has[place{p.topic.name, p.index}] = true
-			}
-			o.add(&n.at, l.version, limit)
-			r.attempts = append(r.attempts, n.at)
 		}
 	}
-	for _, p := range b.later {
-		b.todo.push(p)
-	}
-	b.later = b.later[:0]
 	if len(r.attempts) == 0 {
 		r.recycle()
 		return nil
+	}
+	for at := range o.has {
+		b.todo.next(at)
 	}
 	for i := range r.attempts {
 		b.todo.push(r.attempts[i].p) // it may have more, for the next request

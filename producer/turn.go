@@ -5,6 +5,10 @@ package producer
 type turn struct {
 	list queue[*partition]
 	in   map[*partition]struct{}
+	// behind are those that wait for another lane's turn at the same place:
+	// brokers take one batch a place in a request. So of thousands of lanes that
+	// write to one, a request does not look at each.
+	behind map[place]*queue[*partition]
 }
 
 func (t *turn) push(p *partition) {
@@ -29,8 +33,54 @@ func (t *turn) first() *partition {
 // drop takes the first one out.
 func (t *turn) drop() { delete(t.in, t.list.pop()) }
 
+// pass is drop, for one that had nothing: whoever stands behind it comes first.
+func (t *turn) pass() {
+	p := t.list.first()
+	q := t.behind[placeOf(p)]
+	if q == nil {
+		t.drop()
+		return
+	}
+	delete(t.in, p)
+	t.list.all()[0] = t.pull(q, placeOf(p))
+}
+
+// wait makes the first one stand behind the lane that had its turn at the place.
+func (t *turn) wait() {
+	p := t.list.pop()
+	if t.behind == nil {
+		t.behind = map[place]*queue[*partition]{}
+	}
+	q := t.behind[placeOf(p)]
+	if q == nil {
+		q = new(queue[*partition])
+		t.behind[placeOf(p)] = q
+	}
+	q.push(p)
+}
+
+// next lets one more lane have its turn at a place, if any waits for that.
+func (t *turn) next(at place) {
+	if q := t.behind[at]; q != nil {
+		t.list.push(t.pull(q, at))
+	}
+}
+
+func (t *turn) pull(q *queue[*partition], at place) *partition {
+	p := q.pop()
+	if q.len() == 0 {
+		delete(t.behind, at)
+	}
+	return p
+}
+
 // keep takes out those for which want says no.
 func (t *turn) keep(want func(*partition) bool) {
+	for at := range t.behind {
+		for t.behind[at] != nil {
+			t.next(at)
+		}
+	}
 	for range t.list.len() {
 		if p := t.list.pop(); want(p) {
 			t.list.push(p)
@@ -39,3 +89,6 @@ func (t *turn) keep(want func(*partition) bool) {
 		}
 	}
 }
+
+// placeOf leaves the topic's ID out: lanes may know different ones for a while.
+func placeOf(p *partition) place { return place{p.topic.name, p.index} }
