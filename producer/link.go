@@ -22,6 +22,7 @@ type link struct {
 	describes bool         // it offers DescribeProducers
 	inFlight  atomic.Int64 // bytes
 	answers   atomic.Int64 // to Produce requests
+	hungry    atomic.Bool  // the sender has something and may wait for room: each answer wakes it
 
 	// Of the sender alone:
 	sent time.Time     // when the latest request with batches was written, or the link began

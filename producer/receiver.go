@@ -41,7 +41,9 @@ func (l *link) receive() {
 			l.answers.Inc()
 		}
 		r.recycle()
-		l.broker.nudge()
+		if l.hungry.Load() {
+			l.broker.nudge()
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 	for l.dead() == nil && ctx.Err() == nil {
 		now := time.Now()
 		b.collect(now)
+		l.hungry.Store(true) // before it looks for room, so that no answer is missed
 		ok, until := l.mayWrite(now, b.todo.first() != nil)
 		if ok {
 			r := b.build(l, now)
@@ -65,6 +66,7 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 				continue
 			}
 			until = b.timers.first()
+			l.hungry.Store(b.todo.first() != nil)
 		}
 		b.wait(ctx, until)
 	}

@@ -63,7 +63,9 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.headRefused(&fx)
 	}
 	p.settleDown(&fx, now)
-	fx.enqueue = p.target
+	if p.head() != nil {
+		fx.enqueue = p.target
+	}
 	p.mu.Unlock()
 	p.do(fx)
 }

@@ -52,6 +52,7 @@ type options struct {
 	Works   string        `json:"works"`
 	Peers   string        `json:"peers"`
 	Rounds  int           `json:"rounds"`
+	Warm    int           `json:"warm,omitempty"`
 	Span    time.Duration `json:"span"`
 	Broker  string        `json:"broker"` // sink or kafka
 	Nodes   int           `json:"nodes"`
@@ -67,6 +68,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.Works, "work", "rate100", "groups of works with commas, GROUP/TEXT for those with TEXT in the name, or all")
 	f.StringVar(&o.Peers, "peers", defaultPeers(), "clients with commas, of "+strings.Join(peer.Names(), ", "))
 	f.IntVar(&o.Rounds, "rounds", 5, "rounds; medians are shown")
+	f.IntVar(&o.Warm, "warm", 0, "rounds before these, which do not count: a JVM that compiles gets faster")
 	f.DurationVar(&o.Span, "span", 4*time.Second, "how long a run is measured, after a quarter of it to settle")
 	f.StringVar(&o.Broker, "broker", "sink", "sink, or kafka for a real one (Java and Maven needed)")
 	f.IntVar(&o.Nodes, "nodes", 1, "of a real Kafka, 1 or 3; topics are replicated to all")
@@ -80,7 +82,7 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("what is %q?", f.Arg(0))
-	case o.Rounds < 1 || o.Span <= 0:
+	case o.Rounds < 1 || o.Warm < 0 || o.Span <= 0:
 		return o, fmt.Errorf("rounds and span must be more than nothing")
 	case o.Broker != "sink" && o.Broker != "kafka":
 		return o, fmt.Errorf("no broker %q", o.Broker)

@@ -40,16 +40,19 @@ func (r *report) fill(ctx context.Context, o options, works []work.Work, peers [
 			return err
 		}
 	}
-	total, n := o.Rounds*len(works)*len(peers), 0
-	for round := range o.Rounds {
+	total, n := (o.Warm+o.Rounds)*len(works)*len(peers), 0
+	for round := -o.Warm; round < o.Rounds; round++ {
 		for _, w := range works {
 			for i := range peers {
-				p := peers[(i+round)%len(peers)] // nobody is always first
+				p := peers[(i+round+o.Warm)%len(peers)] // nobody is always first
 				n++
 				fmt.Fprintf(os.Stderr, "%d/%d round %d: %s: %s: %s\n", n, total, round+1, w.Group, w.Name(), p.Name)
 				res := attempt(ctx, o, start, round, w, p)
 				if ctx.Err() != nil {
 					return ctx.Err()
+				}
+				if round < 0 {
+					continue
 				}
 				r.Results = append(r.Results, res)
 				if err := r.save(o.json); err != nil {

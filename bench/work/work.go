@@ -35,6 +35,7 @@ var Groups = []struct{ Name, Text string }{
 	{"latency", "50,000 records a second of 100 B, no linger, 8 partitions, at no distance and at 10 ms"},
 	{"partitions", "100 B to 1, 64, 1,000 and 10,000 partitions, as the partitioner likes and in turn"},
 	{"wan", "1 KiB over 50 ms, learnt window, 1 and 8 partitions, batches of 16 KiB and 1 MiB"},
+	{"local", "1 KiB at no distance, 1 and 8 partitions, batches of 16 KiB and 1 MiB: for a real Kafka"},
 	{"serial", "1 KiB over 10 ms to a broker that works 0.5 ms on a request, one at a time a connection"},
 }
 
@@ -81,6 +82,7 @@ func All() []Work {
 			add("wan", func(w *Work) {
 				w.Bytes, w.Partitions, w.Batch, w.RTT, w.Window = kib, n, batch, 50*time.Millisecond, learntWindow
 			})
+			add("local", func(w *Work) { w.Bytes, w.Partitions, w.Batch = kib, n, batch })
 			add("serial", func(w *Work) {
 				w.Bytes, w.Partitions, w.Batch = kib, n, batch
 				w.RTT, w.Service, w.Serial = 10*time.Millisecond, 500*time.Microsecond, true
