@@ -52,8 +52,10 @@ func TestSplitIsDroppedOnceTheBatchIsResolved(t *testing.T) {
 		for i := 1; i < 13; i++ {
 			l.Produce(t.Context(), numbered(i), nil)
 		}
-		_ = l.Flush(t.Context())
-		t.Log(l.Err())
+		if err := errors.Join(l.Flush(t.Context()), l.Err()); err != nil {
+			t.Error(err)
+		}
+		wantCount(t, c, 0, 13)
 	})
 }
 
