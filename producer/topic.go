@@ -48,6 +48,14 @@ type early struct {
 	number uint64 // of those that came to wait
 }
 
+// knownID is the topic ID, zero while metadata shows none.
+func (t *topic) knownID() (id [16]byte) {
+	if known := t.id.Load(); known != nil {
+		id = *known
+	}
+	return id
+}
+
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
