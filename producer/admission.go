@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
@@ -15,7 +16,7 @@ type admission struct {
 	came    time.Time       // when there was room for it
 	dated   bool            // it has a timestamp of its own
 	urgent  bool            // someone waits for it: no linger
-	free    bool            // its partition was chosen as that of the run
+	free    bool            // its partition was chosen as that of the run, and may be another one
 	ctx     context.Context // bound the wait for room
 	maxWait time.Duration
 }
@@ -47,6 +48,10 @@ func clone(b []byte) []byte {
 	return append([]byte{}, b...)
 }
 
+// errElsewhere is that a record had better go to another partition: the broker of
+// this one has all that it may have of the budget, as one does that has stopped.
+var errElsewhere = errors.New("another partition, please")
+
 // admit gives the record its place as soon as there is room for it in the
 // budget.
 func (p *partition) admit(a *admission) error {
@@ -77,6 +82,9 @@ func (p *partition) admit(a *admission) error {
 		from = p.share
 		wanted := min(int64(min(p.usual, p.pr.cfg.BatchBytes)), p.pr.cfg.BufferBytes/creditPart)
 		p.mu.Unlock()
+		if a.free && p.pr.budget.drained(from, size) {
+			return errElsewhere
+		}
 		var err error
 		if got, err = p.pr.budget.take(a.ctx, from, size, wanted, a.maxWait); err != nil {
 			return err

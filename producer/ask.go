@@ -84,7 +84,7 @@ type question struct {
 func (b *broker) ask(l *link, now time.Time) {
 	var q inspect.Question
 	for _, one := range b.asking {
-		q.Add(one.p.topic.name, one.p.index)
+		q.Add(one.p.place())
 	}
 	r := requestPool.Get().(*request)
 	r.asks = append(r.asks, b.asking...)
@@ -119,7 +119,7 @@ func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now tim
 	var fx effects
 	if q := &p.inquiry; q.on == l && q.number == number {
 		q.on = nil
-		e, ok := answer.Find(p.topic.name, p.index, p.win.State().ProducerID)
+		e, ok := answer.Find(p.place(), p.win.State().ProducerID)
 		switch code := retry.Code(e.Code); {
 		case p.link != l:
 		case ok && code == retry.None:
@@ -163,7 +163,7 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	case found == throttle.FoundOther:
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	case found == throttle.FoundGone && p.win.InDoubt() && from >= 0:
-		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), from: from, producerID: p.win.State().ProducerID}
+		fx.audit = &audit{p: p, topicID: p.topic.knownID(), addr: p.link.broker.addr.Load(), from: from, producerID: p.win.State().ProducerID}
 		p.inquiry.reading = fx.audit
 	case found == throttle.FoundGone, !p.inquiry.assured && !p.remembered(now):
 		p.stateGone(ErrStateLost, fx)
@@ -216,9 +216,5 @@ func (p *partition) current() bool {
 }
 
 func (p *partition) place() inspect.Place {
-	at := inspect.Place{Topic: p.topic.name, Partition: p.index}
-	if id := p.topic.id.Load(); id != nil {
-		at.TopicID = *id
-	}
-	return at
+	return inspect.Place{Topic: p.topic.name, Partition: p.index}
 }

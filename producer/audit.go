@@ -26,10 +26,10 @@ type auditor struct {
 
 // audit is the reading for one partition.
 type audit struct {
-	p    *partition
-	at   inspect.Place
-	addr string // of the leader
-	from int64  // the offset behind the last success
+	p       *partition
+	topicID [16]byte // zero where brokers have none
+	addr    string   // of the leader
+	from    int64    // the offset behind the last success
 
 	// proof: not the batches are wanted but a proof that all is replicated that
 	// the broker counts for the producer ID.
@@ -91,9 +91,9 @@ func (a *auditor) carryOut(ctx context.Context, x *audit) {
 	defer c.Abandon()
 	var f findings
 	if x.proof {
-		f.entry, err = inspect.Committed(ctx, c, x.at, x.leaderEpoch, x.producerID)
+		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leaderEpoch, x.producerID)
 	} else {
-		_, err = inspect.Log(ctx, c, x.at, x.from, func(h inspect.Header) {
+		_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
 			if h.ProducerID == x.producerID {
 				f.batches = append(f.batches, h)
 			}

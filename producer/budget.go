@@ -64,6 +64,13 @@ func (b *budget) grantLocked(s *share, n int64) {
 	s.used += n
 }
 
+// drained reports whether a share has its part, while there is room for others.
+func (b *budget) drained(s *share, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.fairLocked(s, n) && b.used.Load()+n <= b.limit
+}
+
 // tryLocked takes n bytes if they are free and nobody waits for them.
 func (b *budget) tryLocked(s *share, n int64) error {
 	switch {

@@ -13,20 +13,21 @@ import (
 // set back cannot stretch. A time.Time has it as long as nothing strips it; so
 // what strips it, or makes times without it, is listed here with its reason.
 var wallClock = map[string]string{
-	"checkpoint.go String UTC":       "shown to people",
-	"checkpoint.go form UTC":         "a checkpoint outlives the process",
-	"checkpoint.go form Unix":        "a checkpoint outlives the process",
-	"checkpoint.go into UTC":         "a checkpoint outlives the process",
-	"checkpoint.go binary Unix":      "a checkpoint outlives the process",
-	"checkpoint.go parseJSON UTC":    "a checkpoint outlives the process",
-	"mark.go Mark Round":             "a checkpoint outlives the process",
-	"admission.go arrive UnixMilli":  "timestamps of records",
-	"produce.go produce UnixMilli":   "timestamps of records",
-	"delivery.go result UnixMilli":   "timestamps of records",
-	"delivery.go callEach UnixMilli": "timestamps of records",
-	"take.go age Round":              "a suspended host stops the monotonic clock (R7)",
-	"partition.go noteAge UnixMilli": "what a broker judges by: timestamps of records (R7)",
-	"settle.go anchored UnixMilli":   "what a broker judges by: timestamps of records (R7)",
+	"checkpoint.go String UTC":         "shown to people",
+	"checkpoint.go form UTC":           "a checkpoint outlives the process",
+	"checkpoint.go into UTC":           "a checkpoint outlives the process",
+	"checkpoint_binary.go binary Unix": "a checkpoint outlives the process",
+	"checkpoint_binary.go form Unix":   "a checkpoint outlives the process",
+	"checkpoint_binary.go form UTC":    "a checkpoint outlives the process",
+	"checkpoint_json.go parseJSON UTC": "a checkpoint outlives the process",
+	"mark.go Mark Round":               "a checkpoint outlives the process",
+	"admission.go arrive UnixMilli":    "timestamps of records",
+	"produce.go produce UnixMilli":     "timestamps of records",
+	"delivery.go result UnixMilli":     "timestamps of records",
+	"delivery.go callEach UnixMilli":   "timestamps of records",
+	"take.go age Round":                "a suspended host stops the monotonic clock (R7)",
+	"partition.go noteAge UnixMilli":   "what a broker judges by: timestamps of records (R7)",
+	"settle.go anchored UnixMilli":     "what a broker judges by: timestamps of records (R7)",
 }
 
 func TestK73OnlyTimestampsUseTheWallClock(t *testing.T) {

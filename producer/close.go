@@ -111,6 +111,7 @@ func (pr *Producer) told(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 	}
+	pr.delivery.watched.Store(true)
 	for pr.delivery.isStopped() {
 		before := pr.delivery.behind.Load()
 		select {

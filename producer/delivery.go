@@ -21,6 +21,7 @@ type deliverer struct {
 	left      atomic.Uint64 // refusals that had their callback
 	behind    atomic.Int64  // records that wait for theirs
 	awaiting  atomic.Int32  // callers of await
+	watched   atomic.Bool   // behind is to be exact, and not only after each batch
 
 	mu       sync.Mutex
 	ready    queue[*partition]
@@ -178,7 +179,6 @@ func (d *deliverer) tellAll() {
 	r := &d.now
 	for r.refusals.len() > 0 {
 		d.tell(r.refusals.pop())
-		d.signal() // a round may be long, and Produce waits for the first of it
 	}
 	for r.ready.len()+r.batches.len() > 0 {
 		if r.batches.len() == 0 {
@@ -203,7 +203,10 @@ func (d *deliverer) tell(r refusal) {
 	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: NotWritten}
 	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: NotWritten, Err: r.err}
 	d.pr.stats.outcome(NotWritten, 1)
-	defer d.left.Inc()
+	defer func() {
+		d.left.Inc()
+		d.signal() // a round may be long, and Produce waits for the first of it
+	}()
 	d.pr.call(r.d.done, res)
 }
 
@@ -256,6 +259,10 @@ func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 		*done++
 		if d.done != nil {
 			d.done(res)
+		}
+		if p.pr.delivery.watched.Load() {
+			p.pr.delivery.behind.Sub(int64(*done - first))
+			first = *done
 		}
 	}
 	returned = true

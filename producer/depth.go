@@ -7,6 +7,7 @@ const (
 	leastDepth = 4
 	mostDepth  = 1 << 14
 	paces      = 64 // requests in a round trip, unless they are full
+	mostPace   = 5 * time.Millisecond
 	// For so long a shortest answer time is believed. Without an end a route that
 	// got longer would look like a queue for ever; and at first, when brokers are
 	// cold and everything comes at once, it is hardly ever right.
@@ -75,6 +76,9 @@ func (d *depth) answered(written, now time.Time) {
 }
 
 func (d *depth) endRound(now time.Time) {
+	if d.shortest == 0 || d.best < d.shortest {
+		d.shortest = d.best // at once: what was measured last may have been a stall
+	}
 	switch d.measuring {
 	case draining:
 		d.measuring = measuring
@@ -93,9 +97,6 @@ func (d *depth) endRound(now time.Time) {
 		d.measuring, d.before, d.limit = draining, d.limit, leastDepth
 		return
 	}
-	if d.shortest == 0 || d.best < d.shortest {
-		d.shortest = d.best
-	}
 	next := (d.limit + d.useful()) / 2
 	if next < d.limit || next > d.limit && d.held {
 		d.limit, d.skip = min(max(next, leastDepth), mostDepth), 1
@@ -113,10 +114,10 @@ func (d *depth) useful() int {
 // share is the part of the time of an answer that it was not waiting.
 func (d *depth) share() float64 { return float64(d.shortest) / float64(d.best) }
 
-// pace is the least time between two requests that have room for more. What a
-// record waits for it is nothing beside the round trip, and without it a fast
-// stream of records would make a request of each two or three.
-func (d *depth) pace() time.Duration { return d.shortest / paces }
+// pace is the least time between two requests that have room for more, without
+// linger. What a record waits for it is nothing beside the round trip, and without
+// it a fast stream of records would make a request of each two or three.
+func (d *depth) pace() time.Duration { return min(d.shortest/paces, mostPace) }
 
 // slack is how many requests may wait at the broker: some time's work, so that
 // it is not idle when the next one is late, and some for answers that take longer

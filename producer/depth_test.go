@@ -126,3 +126,32 @@ func TestDepthFixedByTheUser(t *testing.T) {
 		t.Errorf("depth %d, %d in flight, want 7", s.depth.limit, len(s.written))
 	}
 }
+
+// A broker that stands still while the shortest answer time is measured anew
+// makes every request after that wait, though the line is 1 ms long.
+func TestPaceAfterAStallWhileMeasuring(t *testing.T) {
+	s := newSerial(time.Millisecond, 10*time.Microsecond)
+	for s.depth.measuring != measuring { // draining is over
+		s.run(s.rtt)
+	}
+	const still = 25 * time.Second // below request.timeout.ms
+	s.free = s.free.Add(still)
+	for i := range s.answers {
+		s.answers[i] = s.answers[i].Add(still)
+	}
+	for s.depth.measuring == measuring {
+		s.run(time.Millisecond)
+	}
+	if p := s.depth.pace(); p > 10*time.Millisecond {
+		// what three more paced requests see
+		var sum time.Duration
+		for range 3 {
+			p := s.depth.pace()
+			sum += p
+			w := s.now.Add(p)
+			s.now = w.Add(s.rtt)
+			s.depth.answered(w, s.now)
+		}
+		t.Errorf("pace %v on a line of %v; the next three requests wait %v, then %v", p, s.rtt, sum, s.depth.pace())
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-kafka/sluice/config"
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -307,7 +306,7 @@ func TestK38PartialSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cc := topics(6)
 		cc.Brokers = 3
-		s := newTapped(t, cc, func(c *config.Config) { c.Linger = 20 * time.Millisecond })
+		s := newTapped(t, cc, nil)
 		s.warm(0, 1, 2, 3, 4, 5)
 		s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
 			if a.Partition == 4 && a.BaseSequence == 10 && a.Attempt < 3 {

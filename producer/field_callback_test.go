@@ -226,3 +226,26 @@ func TestCallbacksComeInOrder(t *testing.T) {
 		}
 	})
 }
+
+// K37: the callback of a refusal, the last there is, ends its goroutine. Who waits
+// in Flush for it is woken all the same.
+func TestK37GoexitInTheLastRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), nil)
+		r.sync(t.Context(), producer.Record{}, 10)
+		go1 := make(chan struct{})
+		r.produceWith(t.Context(), producer.Record{Partition: producer.On(-1)}, 10, func(producer.Result) {
+			<-go1
+			runtime.Goexit()
+		})
+		time.Sleep(time.Second)
+		done := make(chan error, 1)
+		go func() { done <- r.p.Flush(r.within(30 * time.Second)) }()
+		synctest.Wait()
+		close(go1)
+		if err := <-done; err != nil {
+			t.Errorf("flush: %v", err)
+		}
+		r.judge()
+	})
+}

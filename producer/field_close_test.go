@@ -373,3 +373,28 @@ func TestK66NothingIsLeft(t *testing.T) {
 		})
 	}
 }
+
+// K18: with its context over, Close waits as long as callbacks come to an end, those
+// of one batch too.
+func TestK18CloseWaitsWhileCallbacksEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(1), nil)
+		const n = 1000
+		done := 0
+		for range n {
+			r.produceWith(t.Context(), producer.Record{Partition: producer.On(0)}, 10, func(producer.Result) {
+				time.Sleep(time.Millisecond)
+				done++
+			})
+		}
+		time.Sleep(20 * time.Millisecond)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		err := r.p.Close(ctx)
+		got := r.done()
+		if got < n {
+			t.Errorf("Close returned (%v) after %d of %d callbacks, none of which takes 100 ms", err, got, n)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}

@@ -2,6 +2,7 @@ package producer_test
 
 import (
 	"errors"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,5 +86,135 @@ func TestSilentBrokerLeavesRoomForTheOther(t *testing.T) {
 		close(hold)
 		r.flush(time.Minute)
 		r.judge()
+	})
+}
+
+// K13: of two brokers one answers nothing and has all of the buffer that it may
+// have. Records without a key do not wait for it.
+func TestK13KeylessRecordsAvoidAFullShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(2)
+		cc.Brokers = 2
+		r := newRig(t, cc, func(c *config.Config) {
+			c.Linger, c.BatchBytes, c.BufferBytes = 0, 16<<10, 256<<10
+			c.MaxBlock = 10 * time.Second
+		})
+		for p := range int32(2) {
+			if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.unordered = true
+		hold := make(chan struct{})
+		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.Broker == 0 {
+				return producertest.Hold(hold)
+			}
+			return producertest.Fault{}
+		})
+		began := time.Now()
+		blocked := 0
+		for range 20000 {
+			at := time.Now()
+			r.produce(t.Context(), producer.Record{}, 100)
+			if time.Since(at) > time.Second {
+				blocked++
+			}
+			if time.Since(began) > 25*time.Second {
+				break
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+		if blocked > 1 || r.count() < 20000 {
+			t.Errorf("%d calls blocked for long, %d records in %v", blocked, r.count(), time.Since(began))
+		}
+		close(hold)
+		r.flush(time.Minute)
+		r.judge()
+	})
+}
+
+// K13: nor is one refused for its sake.
+func TestK13TryAvoidsAFullShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(2)
+		cc.Brokers = 2
+		r := newRig(t, cc, func(c *config.Config) {
+			c.Linger, c.BatchBytes, c.BufferBytes = 0, 16<<10, 256<<10
+		})
+		for p := range int32(2) {
+			if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.unordered = true
+		hold := make(chan struct{})
+		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.Broker == 0 {
+				return producertest.Hold(hold)
+			}
+			return producertest.Fault{}
+		})
+		row, worst := 0, 0
+		for range 20000 {
+			if err := r.try(producer.Record{}, 100); errors.Is(err, producer.ErrBufferFull) {
+				row++
+				worst = max(worst, row)
+			} else {
+				row = 0
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+		if worst > 1 {
+			t.Errorf("%d records in a row were refused", worst)
+		}
+		close(hold)
+		r.flush(time.Minute)
+		r.judge()
+	})
+}
+
+// K49: the partition that gets the records without a key loses its leader. Records
+// that come now and then go to another one, long before a batch of bytes went there.
+func TestK49TheChosenPartitionLosesItsLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(2)
+		cc.Brokers = 2
+		r := newRig(t, cc, func(c *config.Config) { c.Linger = 0 })
+		res, err := r.sync(t.Context(), producer.Record{}, 10) // the run's
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaderless := true
+		r.c.OnResponse(func(resp *producertest.Response) {
+			if m, ok := resp.Message.(*kmsg.MetadataResponse); ok && leaderless {
+				for i := range m.Topics {
+					for j := range m.Topics[i].Partitions {
+						if p := &m.Topics[i].Partitions[j]; p.Partition == res.Partition {
+							p.Leader, p.ErrorCode = -1, 5
+						}
+					}
+				}
+			}
+		})
+		_ = r.c.Stop(res.Partition % 2)
+		r.produce(t.Context(), producer.Record{}, 10) // finds out
+		time.Sleep(10 * time.Second)
+		stuck := 0
+		for range 600 {
+			r.produce(t.Context(), producer.Record{}, 10)
+			time.Sleep(time.Second)
+		}
+		for n := range r.count() {
+			if rs := r.results(n); n > 2 && (len(rs) == 0 || rs[0].Outcome != producer.Written) {
+				stuck++
+			}
+		}
+		if other, err := r.sync(r.within(time.Second), producer.Record{Partition: producer.On(1 - res.Partition)}, 10); err != nil {
+			t.Fatalf("the other partition does not work: %+v", other)
+		}
+		if stuck > 10 {
+			t.Errorf("%d of 600 records went to a partition without leader, or have no outcome", stuck)
+		}
 	})
 }

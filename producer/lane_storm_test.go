@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/producer"
-	"github.com/sluice-kafka/sluice/producer/producertest"
 )
 
+// seedsFrom says which storms to go through: the first 20, or those that the
+// environment names.
 func seedsFrom(t *testing.T) (from, to uint64) {
 	from, to = 0, 20
 	if s := os.Getenv("SEED_FROM"); s != "" {
@@ -27,12 +28,25 @@ func seedsFrom(t *testing.T) (from, to uint64) {
 	return
 }
 
-// The storm as it is, more seeds.
-func TestLaneFaultStorm(t *testing.T) {
+// The storm of TestFaultStorm, of other seeds where SEED_FROM and SEED_TO are
+// set: for long runs, and to repeat one.
+func TestFaultStormOfSeeds(t *testing.T) {
 	from, to := seedsFrom(t)
 	for seed := from; seed < to; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newStorm(t, seed).run() })
+		})
+	}
+}
+
+// The storm with lanes. Each is a pipeline that stores checkpoints, and is
+// resumed from the latest when the lane has failed: whatever happens in
+// between, each record of it is there once, and in order.
+func TestLaneStorm(t *testing.T) {
+	from, to := seedsFrom(t)
+	for seed := from; seed < to; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { laneStorm(t, seed) })
 		})
 	}
 }
@@ -49,17 +63,6 @@ type laneLog struct {
 	mu    sync.Mutex
 	calls map[int]int // results by input, of this life
 	sent  map[int]bool
-}
-
-// The storm with lanes: each is a pipeline with checkpoints that is resumed
-// when it has failed, or its process ends.
-func TestLaneFaultLaneStorm(t *testing.T) {
-	from, to := seedsFrom(t)
-	for seed := from; seed < to; seed++ {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { laneStorm(t, seed) })
-		})
-	}
 }
 
 func laneStorm(t *testing.T, seed uint64) {
@@ -220,5 +223,3 @@ func (w *storm) judgeLanes(lanes []*laneLog, n int) {
 		t.Errorf("%d bytes in use, %d blocked", s.BufferedBytes, s.Blocked)
 	}
 }
-
-var _ = producertest.Drop

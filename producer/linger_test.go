@@ -88,3 +88,103 @@ func TestPaceFollowsTheRoundTrip(t *testing.T) {
 		s.judge()
 	})
 }
+
+// A request that takes long while the shortest answer time is measured anew makes
+// no record wait for long, though without linger the pace follows that time.
+func TestPaceAfterAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, topics(2), func(c *config.Config) { c.Linger = 0 })
+		r.c.OnResponse(func(resp *producertest.Response) { resp.Delay = time.Millisecond })
+		r.sync(t.Context(), producer.Record{Partition: producer.On(1)}, 10) // past its gate
+		for r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10); r.p.Stats().Brokers[0].Depth != 4; {
+			time.Sleep(300 * time.Millisecond)
+			r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+		} // draining
+		r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10) // measuring
+		hold := make(chan struct{})
+		time.AfterFunc(25*time.Second, func() { close(hold) })
+		r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault { return producertest.Hold(hold) })
+		r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+		r.c.OnProduce(nil)
+		r.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+		time.Sleep(time.Millisecond / 10)
+		began := time.Now()
+		var waited time.Duration
+		r.produceWith(t.Context(), producer.Record{Partition: producer.On(1)}, 10, func(producer.Result) { waited = time.Since(began) })
+		for range 1000 { // the other partition's go on, once a millisecond
+			r.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+			time.Sleep(time.Millisecond)
+		}
+		if waited > 10*time.Millisecond {
+			t.Errorf("a record waited %v with linger 0", waited)
+		}
+		r.judge()
+	})
+}
+
+// longLine is a rig with a line of so long a round trip, that knows of it.
+func longLine(t *testing.T, roundTrip, linger time.Duration) *tapped {
+	s := newTapped(t, topics(2), func(c *config.Config) { c.Linger = linger })
+	answered := map[int32]bool{}
+	s.c.OnResponse(func(resp *producertest.Response) {
+		if _, ok := resp.Message.(*kmsg.ProduceResponse); ok {
+			for _, b := range s.tap.batches(nil) {
+				if b.request == resp.CorrelationID && !answered[b.request] {
+					resp.Delay = time.Until(b.at.Add(roundTrip))
+					answered[b.request] = true
+				}
+			}
+		}
+	})
+	for range 5 {
+		s.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+		s.sync(t.Context(), producer.Record{Partition: producer.On(1)}, 10)
+	}
+	time.Sleep(time.Second)
+	return s
+}
+
+// Linger is the longest that an open batch waits, also over a long line.
+func TestLingerIsAMaximumOverALongLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const linger = time.Millisecond
+		s := longLine(t, 640*time.Millisecond, linger)
+		s.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10) // leaves at once
+		time.Sleep(linger / 10)
+		at := time.Now()
+		s.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+		time.Sleep(time.Minute)
+		sent := s.tap.batches(nil)
+		if d := sent[len(sent)-1].at.Sub(at); d > linger {
+			t.Errorf("a batch waited %v with a linger of %v, %+v", d, linger, s.p.Stats().Brokers)
+		}
+		s.judge()
+	})
+}
+
+// Someone waits for a record behind a paced batch, or for all: no pace then.
+func TestPaceIsCutShort(t *testing.T) {
+	for _, how := range []string{"sync", "sync elsewhere", "flush"} {
+		synctest.Test(t, func(t *testing.T) {
+			const roundTrip = 640 * time.Millisecond
+			s := longLine(t, roundTrip, 0)
+			s.produce(t.Context(), producer.Record{Partition: producer.On(1)}, 10) // leaves at once
+			time.Sleep(time.Millisecond)
+			s.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10) // paced
+			time.Sleep(time.Millisecond)
+			at := time.Now()
+			switch how {
+			case "sync":
+				s.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
+			case "sync elsewhere":
+				s.sync(t.Context(), producer.Record{Partition: producer.On(1)}, 10)
+			case "flush":
+				s.flush(time.Minute)
+			}
+			if d := time.Since(at); d > roundTrip+time.Millisecond {
+				t.Errorf("%s took %v", how, d)
+			}
+			s.judge()
+		})
+	}
+}

@@ -182,14 +182,18 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	return !full, time.Time{}
 }
 
-// due is when a batch has waited long enough for company: linger after its first
-// record, or after the request before it if that is earlier. So a record that
-// comes now and then leaves at once, and a stream of them once a linger.
+// due is when a batch has waited long enough for company: linger, or without one
+// the pace, after its first record, or after the request before it if that is
+// earlier. So a record that comes now and then leaves at once, and a stream of them
+// once a linger.
 func (l *link) due(created time.Time, linger time.Duration) time.Time {
 	if l.sent.Before(created) {
 		created = l.sent
 	}
-	return created.Add(max(linger, l.pace))
+	if linger == 0 {
+		linger = l.pace
+	}
+	return created.Add(linger)
 }
 
 // reap gives back everything that got no answer. Reader and writer are gone.

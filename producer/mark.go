@@ -151,7 +151,7 @@ func (p *partition) passMarks() {
 
 func (p *partition) checkpoint() PartitionCheckpoint {
 	return PartitionCheckpoint{
-		Topic: p.topic.name, TopicID: p.place().TopicID, Partition: p.index,
+		Topic: p.topic.name, TopicID: p.topic.knownID(), Partition: p.index,
 		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
 	}
 }

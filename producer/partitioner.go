@@ -2,6 +2,7 @@ package producer
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"go.uber.org/atomic"
 )
@@ -56,6 +57,21 @@ func (s *sticky) pick(parts slots, leaders []leader) int32 {
 	return at
 }
 
+// follow gives up the chosen partition if it has no leader any more and another
+// one has (K49).
+func (s *sticky) follow(leaders []leader) {
+	chosen := s.chosen.Load()
+	if at := int(chosen) - 1; at < 0 || at >= len(leaders) || leaders[at].broker != nil {
+		return
+	}
+	if slices.ContainsFunc(leaders, func(l leader) bool { return l.broker != nil }) {
+		s.chosen.CompareAndSwap(chosen, 0)
+	}
+}
+
+// leave lets another one be chosen than at.
+func (s *sticky) leave(at int32) { s.chosen.CompareAndSwap(at+1, 0) }
+
 // run is how many bytes came to a partition in a row.
 type run struct{ bytes int }
 
@@ -64,7 +80,7 @@ type run struct{ bytes int }
 func (s *sticky) count(r *run, at int32, size, batch int) {
 	if r.bytes += size; r.bytes > batch-size {
 		r.bytes = 0
-		s.chosen.CompareAndSwap(at+1, 0)
+		s.leave(at)
 	}
 }
 

@@ -27,9 +27,19 @@ func (q *queue[T]) pop() T {
 	x := q.list[q.head]
 	q.list[q.head] = none
 	if q.head++; q.head == len(q.list) {
-		q.list, q.head = q.list[:0], 0
+		q.empty()
 	}
 	return x
+}
+
+// empty keeps no more memory than most of the time is of use: one that was long
+// once, after some failure, would keep it for good.
+func (q *queue[T]) empty() {
+	const most = 1 << 10
+	if q.head = 0; cap(q.list) > most {
+		q.list = nil
+	}
+	q.list = q.list[:0]
 }
 
 // replace makes these the queue; they may be part of what it was.

@@ -54,3 +54,21 @@ func TestQueueServesAgain(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A queue that once was long does not keep all that memory.
+func TestQueueGivesMemoryBack(t *testing.T) {
+	var q queue[resolved]
+	for range 100_000 {
+		q.push(resolved{})
+	}
+	for q.len() > 0 {
+		q.pop()
+	}
+	for range 100_000 { // long after
+		q.push(resolved{})
+		q.pop()
+	}
+	if n := cap(q.list); n > 10_000 {
+		t.Errorf("room for %d is kept by an empty queue", n)
+	}
+}

@@ -17,12 +17,7 @@ import (
 // resumed is what a lane carries on from.
 type resumed struct {
 	from       Checkpoint
-	partitions map[place]PartitionCheckpoint
-}
-
-type place struct {
-	topic     string
-	partition int32
+	partitions map[inspect.Place]PartitionCheckpoint
 }
 
 // Resume makes a lane that carries on from a checkpoint, which a former process
@@ -56,9 +51,9 @@ func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 		return nil, fmt.Errorf("producer: resume: %w", badCheckpoint("it names no producer id"))
 	}
 	l := newLane(pr, true)
-	l.resumed = &resumed{from: c, partitions: map[place]PartitionCheckpoint{}}
+	l.resumed = &resumed{from: c, partitions: map[inspect.Place]PartitionCheckpoint{}}
 	for _, pc := range c.Partitions {
-		l.resumed.partitions[place{pc.Topic, pc.Partition}] = pc
+		l.resumed.partitions[pc.place()] = pc
 	}
 	l.identity.Store(&identity{producerID: c.ProducerID, epoch: c.Epoch, broker: -1})
 	pr.add(l)
@@ -81,7 +76,7 @@ func (l *Lane) resume(ctx context.Context) error {
 	open := l.resumed.from.Partitions
 	l.awaitLeaders(ctx)
 	backoff := retry.NewBackoff(l.pr.cfg.RetryBackoff, l.pr.cfg.RetryBackoffMax)
-	var before map[place]error // faults that one more look may disprove
+	var before map[inspect.Place]error // faults that one more look may disprove
 	for {
 		again, faults, err := l.look(ctx, open)
 		if err != nil {
@@ -130,7 +125,7 @@ func (l *Lane) awaitLeaders(ctx context.Context) {
 
 // lasting joins the faults that were there before: an answer may come from a
 // broker that is no longer, or not yet, the leader.
-func lasting(before, now map[place]error) error {
+func lasting(before, now map[inspect.Place]error) error {
 	var errs []error
 	for at, err := range now {
 		if before[at] != nil {
@@ -142,8 +137,8 @@ func lasting(before, now map[place]error) error {
 
 // look asks once about each of the partitions. Again are those that have to be
 // asked about once more, for want of an answer or because of a fault.
-func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []PartitionCheckpoint, faults map[place]error, err error) {
-	faults = map[place]error{}
+func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []PartitionCheckpoint, faults map[inspect.Place]error, err error) {
+	faults = map[inspect.Place]error{}
 	byBroker := map[*broker][]PartitionCheckpoint{}
 	for _, pc := range open {
 		b, err := l.leaderOf(pc)
@@ -167,7 +162,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 			continue
 		}
 		for _, pc := range pcs {
-			e, ok := answer.Find(pc.Topic, pc.Partition, l.resumed.from.ProducerID)
+			e, ok := answer.Find(pc.place(), l.resumed.from.ProducerID)
 			fault := pc.fault(e, l.pr.remembered(l.resumed.from.Taken, time.Now()))
 			switch code := retry.Code(e.Code); {
 			case code == retry.TopicAuthorizationFailed:
@@ -175,7 +170,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 			case !ok || code != retry.None:
 				again = append(again, pc)
 			case fault != nil:
-				faults[place{pc.Topic, pc.Partition}] = fmt.Errorf("%q partition %d: %w", pc.Topic, pc.Partition, fault)
+				faults[pc.place()] = fmt.Errorf("%q partition %d: %w", pc.Topic, pc.Partition, fault)
 				again = append(again, pc)
 			}
 		}
@@ -212,7 +207,7 @@ func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionChec
 	defer c.Abandon()
 	var q inspect.Question
 	for _, pc := range pcs {
-		q.Add(pc.Topic, pc.Partition)
+		q.Add(pc.place())
 	}
 	resp, err := c.Do(ctx, q.Request())
 	if errors.Is(err, conn.ErrNotOffered) {
@@ -222,6 +217,10 @@ func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionChec
 		return answer, err
 	}
 	return inspect.Read(resp.(*kmsg.DescribeProducersResponse)), nil
+}
+
+func (pc *PartitionCheckpoint) place() inspect.Place {
+	return inspect.Place{Topic: pc.Topic, Partition: pc.Partition}
 }
 
 // fault says why the broker's entry does not go with the checkpoint. From a fresh
@@ -249,7 +248,7 @@ func (pc *PartitionCheckpoint) fault(e inspect.Entry, fresh bool) error {
 // resume makes a new partition go on where the checkpoint is.
 func (p *partition) resume(r *resumed, id *identity) {
 	pos := position{epoch: id.epoch, offset: -1}
-	if pc, ok := r.partitions[place{p.topic.name, p.index}]; ok {
+	if pc, ok := r.partitions[p.place()]; ok {
 		pos = position{pc.Epoch, pc.Next, pc.Offset}
 		p.pos = pos
 	}
@@ -296,7 +295,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 			p.pauseUntil(now)
 		}
 	case throttle.FoundAhead:
-		fx.audit = &audit{p: p, at: p.place(), addr: p.link.broker.addr.Load(), proof: true,
+		fx.audit = &audit{p: p, addr: p.link.broker.addr.Load(), proof: true,
 			broker: p.link.broker.id, leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID}
 		p.inquiry.reading = fx.audit
 	case throttle.FoundLoss:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/internal/wire"
 )
 
@@ -24,7 +25,7 @@ type output struct {
 	scratch []byte
 	pieces  [][]byte
 	limit   int
-	has     map[place]bool // what is in req, where several lanes may write to one partition
+	has     map[inspect.Place]bool // what is in req, where several lanes may write to one partition
 }
 
 func newOutput(pr *Producer) output {
@@ -36,7 +37,7 @@ func newOutput(pr *Producer) output {
 			TimeoutMillis: int32((pr.cfg.RequestTimeout * 2 / 3).Milliseconds()),
 		},
 		limit: pr.cfg.MaxRequestBytes,
-		has:   map[place]bool{},
+		has:   map[inspect.Place]bool{},
 	}
 }
 
@@ -87,7 +88,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
 	r := requestPool.Get().(*request)
 	for p := b.todo.first(); p != nil; p = b.todo.first() {
-		if len(o.has) > 0 && o.has[placeOf(p)] {
+		if len(o.has) > 0 && o.has[p.place()] {
 			b.todo.wait()
 			continue
 		}
@@ -98,7 +99,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 		if n.kind == taken {
 			b.todo.drop()
 			if b.pr.laned.Load() {
-				o.has[placeOf(p)] = true
+				o.has[p.place()] = true
 			}
 			o.add(&n.at, l.version, limit)
 			r.attempts = append(r.attempts, n.at)
@@ -137,10 +138,7 @@ func (o *output) room(limit int, p *partition) int {
 
 // add puts the attempt into the request, for which room was asked before.
 func (o *output) add(at *attempt, version int16, limit int) {
-	var id [16]byte
-	if known := at.p.topic.id.Load(); known != nil {
-		id = *known
-	}
+	id := at.p.topic.knownID()
 	if version >= 13 && id == ([16]byte{}) {
 		o.req.Version = 12 // by name: the request may carry other topics by name, too
 	}

@@ -107,6 +107,9 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		}
 		p.link = l
 		p.win.Bind(l.limits)
+		if p.open != nil {
+			p.open.most = p.mostRecords()
+		}
 		if q := &p.inquiry; q.on != nil {
 			q.failed++ // what a connection dies of is no answer either
 		} else {

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -48,11 +49,18 @@ type early struct {
 	number uint64 // of those that came to wait
 }
 
+// knownID is the topic ID, zero while metadata shows none.
+func (t *topic) knownID() (id [16]byte) {
+	if known := t.id.Load(); known != nil {
+		id = *known
+	}
+	return id
+}
+
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		at := t.choose(parts, pin, a)
-		return at, t.partition(parts, at).admit(a)
+		return t.place(parts, pin, a)
 	}
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
 		return pin.next - 1, err
@@ -63,6 +71,20 @@ func (t *topic) add(pin Pin, a *admission) (int32, error) {
 		t.pr.budget.give(&t.pr.unled, int64(a.size))
 	}
 	return at, err
+}
+
+// place chooses a partition for the record and lets it in there. A few others are
+// tried where the broker of the chosen one has too much already.
+func (t *topic) place(parts slots, pin Pin, a *admission) (int32, error) {
+	for others := 8; ; others-- {
+		at := t.choose(parts, pin, a)
+		a.free = a.free && others > 0
+		err := t.partition(parts, at).admit(a)
+		if !errors.Is(err, errElsewhere) {
+			return at, err
+		}
+		t.sticky.leave(at)
+	}
 }
 
 // wait puts the record into the queue, unless its partition became known.
@@ -143,6 +165,7 @@ func (t *topic) lead(leaders []leader) {
 	t.mu.Lock()
 	t.leaders.Store(&leaders)
 	t.mu.Unlock()
+	t.sticky.follow(leaders)
 	t.each(func(p *partition) {
 		if int(p.index) < len(leaders) {
 			p.retarget(leaders[p.index])
@@ -250,7 +273,9 @@ func (t *topic) fail(before time.Time, err error) {
 		return
 	}
 	gone := t.waiting[:n:n]
-	t.waiting = t.waiting[n:]
+	if t.waiting = t.waiting[n:]; len(t.waiting) == 0 {
+		t.waiting = nil // with the records of all that went
+	}
 	t.moving++
 	t.mu.Unlock()
 	var cost int64

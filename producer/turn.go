@@ -1,5 +1,7 @@
 package producer
 
+import "github.com/sluice-kafka/sluice/internal/inspect"
+
 // turn is a queue of partitions in which each stands at most once, so that each
 // gets its turn and none two batches in one request. The zero value is empty.
 type turn struct {
@@ -8,7 +10,7 @@ type turn struct {
 	// behind are those that wait for another lane's turn at the same place:
 	// brokers take one batch a place in a request. So of thousands of lanes that
 	// write to one, a request does not look at each.
-	behind map[place]*queue[*partition]
+	behind map[inspect.Place]*queue[*partition]
 }
 
 func (t *turn) push(p *partition) {
@@ -36,37 +38,37 @@ func (t *turn) drop() { delete(t.in, t.list.pop()) }
 // pass is drop, for one that had nothing: whoever stands behind it comes first.
 func (t *turn) pass() {
 	p := t.list.first()
-	q := t.behind[placeOf(p)]
+	q := t.behind[p.place()]
 	if q == nil {
 		t.drop()
 		return
 	}
 	delete(t.in, p)
-	t.list.all()[0] = t.pull(q, placeOf(p))
+	t.list.all()[0] = t.pull(q, p.place())
 }
 
 // wait makes the first one stand behind the lane that had its turn at the place.
 func (t *turn) wait() {
 	p := t.list.pop()
 	if t.behind == nil {
-		t.behind = map[place]*queue[*partition]{}
+		t.behind = map[inspect.Place]*queue[*partition]{}
 	}
-	q := t.behind[placeOf(p)]
+	q := t.behind[p.place()]
 	if q == nil {
 		q = new(queue[*partition])
-		t.behind[placeOf(p)] = q
+		t.behind[p.place()] = q
 	}
 	q.push(p)
 }
 
 // next lets one more lane have its turn at a place, if any waits for that.
-func (t *turn) next(at place) {
+func (t *turn) next(at inspect.Place) {
 	if q := t.behind[at]; q != nil {
 		t.list.push(t.pull(q, at))
 	}
 }
 
-func (t *turn) pull(q *queue[*partition], at place) *partition {
+func (t *turn) pull(q *queue[*partition], at inspect.Place) *partition {
 	p := q.pop()
 	if q.len() == 0 {
 		delete(t.behind, at)
@@ -89,6 +91,3 @@ func (t *turn) keep(want func(*partition) bool) {
 		}
 	}
 }
-
-// placeOf leaves the topic's ID out: lanes may know different ones for a while.
-func placeOf(p *partition) place { return place{p.topic.name, p.index} }

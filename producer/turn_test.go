@@ -3,6 +3,8 @@ package producer
 import (
 	"slices"
 	"testing"
+
+	"github.com/sluice-kafka/sluice/internal/inspect"
 )
 
 func lanesAt(name string, index int32, n int) []*partition {
@@ -18,15 +20,15 @@ func lanesAt(name string, index int32, n int) []*partition {
 // more stand in line for each place. It returns who was taken, and how often it
 // looked.
 func (t *turn) request(has func(*partition) bool) (taken []*partition, looks int) {
-	in := map[place]bool{}
+	in := map[inspect.Place]bool{}
 	for p := t.first(); p != nil; p = t.first() {
-		if looks++; in[placeOf(p)] {
+		if looks++; in[p.place()] {
 			t.wait()
 			continue
 		}
 		if has(p) {
 			t.drop()
-			in[placeOf(p)] = true
+			in[p.place()] = true
 			taken = append(taken, p)
 		} else {
 			t.pass()

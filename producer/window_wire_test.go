@@ -157,3 +157,41 @@ func TestWindowFollowsTheLeader(t *testing.T) {
 		t.Errorf("new batches went to %v only", fmt.Sprint(addrs))
 	}
 }
+
+// A batch that was opened for a large window takes no more records than the
+// small one of the next leader allows, once that is known.
+func TestBatchIsCutForTheNextLeadersWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(2)
+		cc.Brokers, cc.BrokerWindows = 2, map[int32]int32{0: 1000, 1: 10}
+		s := newTapped(t, cc, func(c *config.Config) {
+			c.Linger, c.BatchBytes, c.MetadataMaxAge = 10*time.Second, 64<<10, 100*time.Millisecond
+		})
+		zero, one := producer.Record{Partition: producer.On(0)}, producer.Record{Partition: producer.On(1)}
+		s.sync(t.Context(), zero, 10)
+		s.sync(t.Context(), one, 10)
+		s.produce(t.Context(), zero, 10) // opens a batch
+		time.Sleep(time.Second)
+		s.c.MoveLeader("t", 0, 1)
+		time.Sleep(time.Second)
+		drops := 0
+		s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if drops++; drops < 3 {
+				return producertest.Drop()
+			}
+			return producertest.Fault{}
+		})
+		for range 900 {
+			s.produce(t.Context(), zero, 10)
+		}
+		s.flush(time.Minute)
+		var largest int32
+		for _, b := range s.tap.batches(nil) {
+			largest = max(largest, b.records)
+		}
+		if largest > 10 {
+			t.Errorf("a batch of %d records for a window of 10", largest)
+		}
+		s.judge()
+	})
+}

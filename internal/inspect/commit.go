@@ -30,12 +30,12 @@ func Committed(ctx context.Context, c *conn.Conn, at Place, leaderEpoch int32, p
 		return Entry{}, err
 	}
 	var q Question
-	q.Add(at.Topic, at.Partition)
+	q.Add(at)
 	kresp, err := c.Do(ctx, q.Request())
 	if err != nil {
 		return Entry{}, err
 	}
-	e, ok := Read(kresp.(*kmsg.DescribeProducersResponse)).Find(at.Topic, at.Partition, producerID)
+	e, ok := Read(kresp.(*kmsg.DescribeProducersResponse)).Find(at, producerID)
 	switch {
 	case !ok:
 		return Entry{}, errLeftOut

@@ -16,7 +16,7 @@ import (
 func theProducer(t *testing.T, to *conn.Conn) int64 {
 	t.Helper()
 	var q Question
-	q.Add("t", 0)
+	q.Add(Place{"t", 0})
 	resp, err := to.Do(t.Context(), q.Request())
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// Place names a partition.
+type Place struct {
+	Topic     string
+	Partition int32
+}
+
 // DescribeProducersKey is the API key of DescribeProducers.
 const DescribeProducersKey = 61
 
@@ -81,30 +87,25 @@ func header(b []byte) Header {
 // Question collects the partitions of one DescribeProducers request.
 type Question struct {
 	req kmsg.DescribeProducersRequest
-	has map[spot]bool
-}
-
-type spot struct {
-	topic     string
-	partition int32
+	has map[Place]bool
 }
 
 // Add asks for one more partition. Once is enough: the answer has all producers.
-func (q *Question) Add(topic string, partition int32) {
-	if q.has[spot{topic, partition}] {
+func (q *Question) Add(at Place) {
+	if q.has[at] {
 		return
 	}
 	if q.has == nil {
-		q.has = map[spot]bool{}
+		q.has = map[Place]bool{}
 	}
-	q.has[spot{topic, partition}] = true
+	q.has[at] = true
 	for i := range q.req.Topics {
-		if t := &q.req.Topics[i]; t.Topic == topic {
-			t.Partitions = append(t.Partitions, partition)
+		if t := &q.req.Topics[i]; t.Topic == at.Topic {
+			t.Partitions = append(t.Partitions, at.Partition)
 			return
 		}
 	}
-	q.req.Topics = append(q.req.Topics, kmsg.DescribeProducersRequestTopic{Topic: topic, Partitions: []int32{partition}})
+	q.req.Topics = append(q.req.Topics, kmsg.DescribeProducersRequestTopic{Topic: at.Topic, Partitions: []int32{at.Partition}})
 }
 
 // Request is what is to be sent.
@@ -119,7 +120,7 @@ type Entry struct {
 }
 
 // Answer finds entries in a response, in which there may be thousands.
-type Answer struct{ spots map[spot]entries }
+type Answer struct{ places map[Place]entries }
 
 type entries struct {
 	code    int16
@@ -128,7 +129,7 @@ type entries struct {
 
 // Read makes an Answer of a response. It keeps nothing of it.
 func Read(resp *kmsg.DescribeProducersResponse) Answer {
-	a := Answer{spots: map[spot]entries{}}
+	a := Answer{places: map[Place]entries{}}
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
 		for j := range t.Partitions {
@@ -138,7 +139,7 @@ func Read(resp *kmsg.DescribeProducersResponse) Answer {
 				a := &p.ActiveProducers[k]
 				e.entries[a.ProducerID] = Entry{Known: true, Epoch: a.ProducerEpoch, Last: a.LastSequence}
 			}
-			a.spots[spot{t.Topic, p.Partition}] = e
+			a.places[Place{t.Topic, p.Partition}] = e
 		}
 	}
 	return a
@@ -146,10 +147,10 @@ func Read(resp *kmsg.DescribeProducersResponse) Answer {
 
 // Find returns the entry of the producer ID, ok false where the response leaves
 // the partition out.
-func (a Answer) Find(topic string, partition int32, producerID int64) (e Entry, ok bool) {
-	at, ok := a.spots[spot{topic, partition}]
-	if e, known := at.entries[producerID]; known && at.code == 0 {
+func (a Answer) Find(at Place, producerID int64) (e Entry, ok bool) {
+	there, ok := a.places[at]
+	if e, known := there.entries[producerID]; known && there.code == 0 {
 		return e, true
 	}
-	return Entry{Code: at.code, Last: -1}, ok
+	return Entry{Code: there.code, Last: -1}, ok
 }

@@ -44,7 +44,7 @@ func TestLogShowsBatchesAndTheirProducer(t *testing.T) {
 	_, to := cluster(t, n)
 	for from := range int64(n + 1) {
 		var got []Header
-		end, err := Log(t.Context(), to, Place{Topic: "t", TopicID: topicID(t, to)}, from, func(h Header) { got = append(got, h) })
+		end, err := Log(t.Context(), to, Place{"t", 0}, topicID(t, to), from, func(h Header) { got = append(got, h) })
 		if err != nil || end != n || len(got) != n-int(from) {
 			t.Fatalf("from %d: %d batches up to %d, %v", from, len(got), end, err)
 		}
@@ -72,12 +72,12 @@ func topicID(t *testing.T, to *conn.Conn) [16]byte {
 
 func TestLogSaysWhatIsWrong(t *testing.T) {
 	_, to := cluster(t, 1)
-	if _, err := Log(t.Context(), to, Place{Topic: "t", TopicID: topicID(t, to), Partition: 7}, 0, func(Header) {}); err == nil {
+	if _, err := Log(t.Context(), to, Place{"t", 7}, topicID(t, to), 0, func(Header) {}); err == nil {
 		t.Error("no error for a partition that is not there")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if _, err := Log(ctx, to, Place{Topic: "t"}, 0, func(Header) {}); err == nil {
+	if _, err := Log(ctx, to, Place{"t", 0}, [16]byte{}, 0, func(Header) {}); err == nil {
 		t.Error("no error after the end of the context")
 	}
 }
@@ -85,10 +85,10 @@ func TestLogSaysWhatIsWrong(t *testing.T) {
 func TestFindReadsTheEntry(t *testing.T) {
 	_, to := cluster(t, 3)
 	var q Question
-	q.Add("t", 0)
-	q.Add("t", 1)
-	q.Add("t", 0)
-	q.Add("other", 0)
+	q.Add(Place{"t", 0})
+	q.Add(Place{"t", 1})
+	q.Add(Place{"t", 0})
+	q.Add(Place{"other", 0})
 	kresp, err := to.Do(t.Context(), q.Request())
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +99,16 @@ func TestFindReadsTheEntry(t *testing.T) {
 	}
 	answer := Read(resp)
 	id := resp.Topics[0].Partitions[0].ActiveProducers[0].ProducerID
-	if e, ok := answer.Find("t", 0, id); !ok || e != (Entry{Known: true, Last: 2}) {
+	if e, ok := answer.Find(Place{"t", 0}, id); !ok || e != (Entry{Known: true, Last: 2}) {
 		t.Errorf("%+v, %v", e, ok)
 	}
-	if e, ok := answer.Find("t", 0, id+1); !ok || e != (Entry{Last: -1}) {
+	if e, ok := answer.Find(Place{"t", 0}, id+1); !ok || e != (Entry{Last: -1}) {
 		t.Errorf("an unknown producer: %+v, %v", e, ok)
 	}
-	if e, ok := answer.Find("t", 1, id); !ok || e.Code == 0 {
+	if e, ok := answer.Find(Place{"t", 1}, id); !ok || e.Code == 0 {
 		t.Errorf("a partition that is not there: %+v, %v", e, ok)
 	}
-	if _, ok := answer.Find("t", 2, id); ok {
+	if _, ok := answer.Find(Place{"t", 2}, id); ok {
 		t.Error("a partition that was not asked for is there")
 	}
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Place is a partition to read from.
-type Place struct {
-	Topic     string
-	TopicID   [16]byte // zero where brokers have none
-	Partition int32
-}
-
 const (
 	fetchBytes  = 4 << 20
 	fetchWaitMs = 500
@@ -25,12 +18,12 @@ const (
 // Log reads the log from an offset up to the high watermark as it is when the
 // reading begins, and calls f for each batch. A broker shows a consumer nothing
 // above the high watermark, so what f sees is replicated. It returns where the
-// reading ended, also with an error.
+// reading ended, also with an error. The topic ID is zero where brokers have none.
 //
 // It uses c as Conn.Do does, and the records cross the wire with it.
-func Log(ctx context.Context, c *conn.Conn, at Place, from int64, f func(Header)) (end int64, err error) {
+func Log(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from int64, f func(Header)) (end int64, err error) {
 	for high := int64(-1); high < 0 || from < high; {
-		p, err := fetch(ctx, c, at, from)
+		p, err := fetch(ctx, c, at, topicID, from)
 		if err != nil {
 			return from, err
 		}
@@ -58,11 +51,11 @@ func Log(ctx context.Context, c *conn.Conn, at Place, from int64, f func(Header)
 
 var errLeftOut = errors.New("inspect: the response leaves the partition out")
 
-func fetch(ctx context.Context, c *conn.Conn, at Place, from int64) (*kmsg.FetchResponseTopicPartition, error) {
+func fetch(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from int64) (*kmsg.FetchResponseTopicPartition, error) {
 	rp := kmsg.NewFetchRequestTopicPartition()
 	rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes = at.Partition, from, fetchBytes
 	rt := kmsg.NewFetchRequestTopic()
-	rt.Topic, rt.TopicID = at.Topic, at.TopicID
+	rt.Topic, rt.TopicID = at.Topic, topicID
 	rt.Partitions = append(rt.Partitions, rp)
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = fetchWaitMs, 0, fetchBytes

@@ -24,13 +24,14 @@ func topicNames(n int) []string {
 // BenchmarkProduceRequest is a request filled and encoded, up to the write.
 func BenchmarkProduceRequest(b *testing.B) {
 	for _, version := range []int16{8, 13} {
-		for _, batches := range []int{1, 40, 1000} {
+		for _, batches := range []int{1, 8, 64, 1000} {
 			for _, size := range []int{500, 16 << 10} {
-				b.Run(fmt.Sprintf("v%d-%dx%dB", version, batches, size), func(b *testing.B) {
+				b.Run(fmt.Sprintf("version=%d/partitions=%d/size=%d", version, batches, size), func(b *testing.B) {
 					names, records := topicNames(batches), make([]byte, size)
 					r := ProduceRequest{Version: version, ClientID: "sluice"}
 					var scratch []byte
 					var vec [][]byte
+					b.SetBytes(int64(batches * size))
 					b.ReportAllocs()
 					for b.Loop() {
 						fillRequest(&r, names, batches, records)

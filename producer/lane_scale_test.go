@@ -13,7 +13,10 @@ import (
 	"github.com/sluice-kafka/sluice/producer/producertest"
 )
 
-func TestLaneFaultScale(t *testing.T) {
+// Any number of lanes share the connections of a producer, and a flush sees to
+// all of them. It runs only where the environment says with how many lanes
+// (LANES) and partitions (PARTS).
+func TestManyLanesFlush(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("LANES"))
 	parts, _ := strconv.Atoi(os.Getenv("PARTS"))
 	if n == 0 {

@@ -1,14 +1,12 @@
 package producer
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // LateRenew does what Lane.topic does when it found no identity, and was
 // preempted before it said so.
 func LateRenew(l *Lane) { l.pr.control.renew(l) }
 
+// LaneState shows what a lane waits for, where a test hangs.
 func LaneState(l *Lane) string {
 	s := ""
 	for _, t := range *l.topics.Load() {
@@ -25,8 +23,7 @@ func LaneState(l *Lane) string {
 	return s
 }
 
-var _ = context.Background
-
+// ControlState shows what the control loop and the connections wait for.
 func ControlState(pr *Producer) string {
 	c := &pr.control
 	c.mu.Lock()
