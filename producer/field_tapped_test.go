@@ -41,7 +41,7 @@ func newSpoiltTapped(t *testing.T, cc producertest.Config, spoil func(*producert
 			change(cfg)
 		}
 		if cfg.Linger == usual { // full batches leave at once, and no part of one does on a slow machine
-			cfg.Linger = min(time.Minute, cfg.DeliveryTimeout-cfg.RequestTimeout)
+			cfg.Linger = cfg.DeliveryTimeout - cfg.RequestTimeout
 		}
 		tp = newTap(cfg.Dialer, cfg.MaxInFlightSequences)
 		cfg.Dialer = tp.dial
