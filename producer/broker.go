@@ -53,7 +53,9 @@ func (b *broker) enqueue(p *partition) {
 	b.mu.Lock()
 	b.ready = append(b.ready, p)
 	b.mu.Unlock()
-	b.nudge()
+	if l := b.link.Load(); l == nil || !l.choked.Load() {
+		b.nudge()
+	}
 }
 
 func (b *broker) nudge() {

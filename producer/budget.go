@@ -21,6 +21,7 @@ type budget struct {
 	mu      sync.Mutex
 	shares  int
 	waiters []*waiter
+	spare   []*waiter
 	closed  bool
 }
 
@@ -35,10 +36,34 @@ type share struct{ used int64 } // under the budget's lock
 const greed = 4
 
 type waiter struct {
-	s     *share
-	n     int64
-	ready chan struct{} // closed when n was granted, or the budget closed
-	err   error
+	s         *share
+	n, wanted int64
+	ready     chan struct{} // told once when n or more was granted, or the budget closed
+	err       error
+	timer     *time.Timer
+}
+
+// waiterLocked returns one for s. Where the buffer is full someone waits for each
+// batch, so they serve again.
+func (b *budget) waiterLocked(s *share, n, wanted int64) *waiter {
+	var w *waiter
+	if last := len(b.spare) - 1; last >= 0 {
+		w, b.spare = b.spare[last], b.spare[:last]
+	} else {
+		w = &waiter{ready: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+		w.timer.Stop()
+	}
+	w.s, w.n, w.wanted, w.err = s, n, wanted, nil
+	return w
+}
+
+func (b *budget) put(w *waiter) {
+	const most = 16
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.spare) < most {
+		b.spare = append(b.spare, w)
+	}
 }
 
 // newShare makes a share for one more broker.
@@ -49,19 +74,25 @@ func (b *budget) newShare() *share {
 	return new(share)
 }
 
-// fairLocked reports whether a share may grow by n. There is nobody to be fair
-// to where there is one broker, and a share with nothing gets something.
+// roomLocked is how much a share may take. There is nobody to be fair to where
+// there is one broker, and a share with nothing gets something.
+func (b *budget) roomLocked(s *share) int64 {
+	free := b.limit - b.used.Load()
+	if b.fairLocked(s, free) {
+		return free
+	}
+	return greed*free - s.used
+}
+
+// fairLocked reports whether a share may grow by n, if that is free.
 func (b *budget) fairLocked(s *share, n int64) bool {
 	return b.shares < 2 || s.used == 0 || s.used+n <= greed*(b.limit-b.used.Load())
 }
 
-func (b *budget) fitsLocked(s *share, n int64) bool {
-	return b.used.Load()+n <= b.limit && b.fairLocked(s, n)
-}
-
-func (b *budget) grantLocked(s *share, n int64) {
+func (b *budget) grantLocked(s *share, n int64) int64 {
 	b.used.Add(n)
 	s.used += n
+	return n
 }
 
 // drained reports whether a share has its part, while there is room for others.
@@ -71,16 +102,17 @@ func (b *budget) drained(s *share, n int64) bool {
 	return !b.fairLocked(s, n) && b.used.Load()+n <= b.limit
 }
 
-// tryLocked takes n bytes if they are free and nobody waits for them.
-func (b *budget) tryLocked(s *share, n int64) error {
-	switch {
-	case b.closed:
-		return ErrClosed
-	case b.queuedLocked() || !b.fitsLocked(s, n):
-		return ErrBufferFull
+// tryLocked takes n bytes, or up to as many as wanted, if they are free and
+// nobody waits for them.
+func (b *budget) tryLocked(s *share, n, wanted int64) (int64, error) {
+	if b.closed {
+		return 0, ErrClosed
 	}
-	b.grantLocked(s, n)
-	return nil
+	room := b.roomLocked(s)
+	if room < n || b.queuedLocked() {
+		return 0, ErrBufferFull
+	}
+	return b.grantLocked(s, min(max(n, wanted), room)), nil
 }
 
 // queuedLocked reports whether someone waits for room, and not only for a
@@ -94,21 +126,17 @@ func (b *budget) queuedLocked() bool {
 	return false
 }
 
-// take returns n bytes, or as many as wanted if they are free right now. It
-// waits until ctx ends or maxWait is over; a negative maxWait is no bound. n
-// must not exceed the limit.
+// take returns n bytes, or up to as many as wanted if they are free. It waits for
+// n until ctx ends or maxWait is over; a negative maxWait is no bound. n must not
+// exceed the limit.
 func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait time.Duration) (int64, error) {
 	b.mu.Lock()
-	if wanted > n && b.tryLocked(s, wanted) == nil {
-		b.mu.Unlock()
-		return wanted, nil
-	}
-	err := b.tryLocked(s, n)
+	got, err := b.tryLocked(s, n, wanted)
 	if !errors.Is(err, ErrBufferFull) || maxWait == 0 {
 		b.mu.Unlock()
-		return n, err
+		return got, err
 	}
-	w := &waiter{s: s, n: n, ready: make(chan struct{})}
+	w := b.waiterLocked(s, n, wanted)
 	b.waiters = append(b.waiters, w)
 	first := len(b.waiters) == 1
 	b.waiting.Inc()
@@ -117,15 +145,18 @@ func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait ti
 	if first {
 		b.onCrowd(true)
 	}
-	return n, b.wait(ctx, w, maxWait)
+	err = b.wait(ctx, w, maxWait)
+	got = w.n
+	b.put(w)
+	return got, err
 }
 
 func (b *budget) wait(ctx context.Context, w *waiter, maxWait time.Duration) error {
 	var timeout <-chan time.Time
 	if maxWait > 0 {
-		t := time.NewTimer(maxWait)
-		defer t.Stop()
-		timeout = t.C
+		w.timer.Reset(maxWait)
+		defer w.timer.Stop()
+		timeout = w.timer.C
 	}
 	select {
 	case <-w.ready:
@@ -202,8 +233,11 @@ func (b *budget) serveLocked() (none bool) {
 			kept = append(kept, b.waiters[i:]...)
 			break
 		}
+		if i == len(b.waiters)-1 && len(kept) == 0 { // nobody else waits for the rest
+			w.n = min(max(w.n, w.wanted), b.roomLocked(w.s))
+		}
 		b.grantLocked(w.s, w.n)
-		close(w.ready)
+		w.ready <- struct{}{}
 	}
 	clear(b.waiters[len(kept):])
 	b.waiters = kept
@@ -217,7 +251,7 @@ func (b *budget) close() {
 	crowd := len(b.waiters) > 0
 	for _, w := range b.waiters {
 		w.err = ErrClosed
-		close(w.ready)
+		w.ready <- struct{}{}
 	}
 	b.waiters = nil
 	b.mu.Unlock()

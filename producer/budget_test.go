@@ -277,16 +277,38 @@ func TestBudgetLeavesRoomForOtherBrokers(t *testing.T) {
 	})
 }
 
-// What is wanted beyond the need comes only while there is plenty.
-func TestBudgetGivesMoreOnlyFromPlenty(t *testing.T) {
-	b, _ := newBudget(100)
-	for _, want := range []int64{50, 50} {
-		if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != want || err != nil {
-			t.Errorf("got %d, %v, want %d", got, err, want)
+// What is wanted beyond the need comes as far as it is free, and only if nobody
+// else waits.
+func TestBudgetGivesMoreWhereItIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newBudget(100)
+		for _, want := range []int64{50, 50} {
+			if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != want || err != nil {
+				t.Errorf("got %d, %v, want %d", got, err, want)
+			}
 		}
-	}
-	b.give(20)
-	if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != 5 || err != nil {
-		t.Errorf("got %d, %v, want 5", got, err)
-	}
+		b.give(20)
+		if got, err := b.budget.take(t.Context(), &b.s, 5, 50, 0); got != 20 || err != nil {
+			t.Errorf("got %d, %v, want 20", got, err)
+		}
+		waits := make(chan int64, 2)
+		wait := func() {
+			go func() {
+				got, _ := b.budget.take(t.Context(), &b.s, 5, 50, -1)
+				waits <- got
+			}()
+			synctest.Wait()
+		}
+		wait()
+		b.give(30)
+		if got := <-waits; got != 30 {
+			t.Errorf("the only one that waited got %d, want 30", got)
+		}
+		wait()
+		wait()
+		b.give(30)
+		if one, two := <-waits, <-waits; one+two != 30 || min(one, two) != 5 {
+			t.Errorf("two that waited got %d and %d, want 5 and 25", one, two)
+		}
+	})
 }

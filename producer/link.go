@@ -23,6 +23,7 @@ type link struct {
 	inFlight  atomic.Int64 // bytes
 	answers   atomic.Int64 // to Produce requests
 	hungry    atomic.Bool  // the sender has something and may wait for room: each answer wakes it
+	choked    atomic.Bool  // changed under mu: as many requests as may be; only room wakes the sender
 
 	// Of the sender alone:
 	sent time.Time     // when the latest request with batches was written, or the link began
@@ -140,6 +141,9 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 	}
 	l.requests.pop()
 	l.depth.answered(r.written, now)
+	if l.roomyLocked() {
+		l.choked.Store(false)
+	}
 	l.watch(now)
 	return r, nil
 }
@@ -176,10 +180,20 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	if l.muted.After(now) {
 		return false, l.muted
 	}
-	full := l.requests.len() >= l.depth.limit
-	l.depth.held = l.depth.held || full && wants
+	if full := l.requests.len() >= l.depth.limit; full || !l.roomyLocked() {
+		l.choked.Store(true)
+		l.depth.held = l.depth.held || wants
+		return false, time.Time{}
+	}
 	l.pace = l.depth.pace()
-	return !full, time.Time{}
+	return true, time.Time{}
+}
+
+// roomyLocked reports whether the sender may go on. Once there were as many
+// requests as may be it stops until there is room for some: to wake it for each
+// answer costs more than the request.
+func (l *link) roomyLocked() bool {
+	return !l.choked.Load() || l.requests.len() <= l.depth.limit-l.depth.limit/4
 }
 
 // due is when a batch has waited long enough for company: linger, or without one

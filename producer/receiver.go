@@ -41,7 +41,7 @@ func (l *link) receive() {
 			l.answers.Inc()
 		}
 		r.recycle()
-		if l.hungry.Load() {
+		if l.hungry.Load() && !l.choked.Load() {
 			l.broker.nudge()
 		}
 	}
