@@ -64,7 +64,8 @@ type Config struct {
 
 	// MaxInFlightBytes (max.in.flight.bytes) bounds what is written to one
 	// connection and not yet answered, in bytes. At least MaxRequestBytes, so
-	// that every request can go. Default 33554432 (32 MiB).
+	// that every request can go. BufferBytes bounds it in any case, and over a long
+	// line all of that is useful, so the default is more: 1073741824 (1 GiB).
 	MaxInFlightBytes int64
 
 	// MaxInFlightSequences (max.in.flight.sequence.number.per.connection, KIP-758)
@@ -204,7 +205,7 @@ func Default() Config {
 		MaxRequestBytes:       8 << 20,
 		BufferBytes:           64 << 20,
 		MaxBlock:              time.Minute,
-		MaxInFlightBytes:      32 << 20,
+		MaxInFlightBytes:      1 << 30,
 		MaxInFlightSequences:  10_000_000,
 		ConnectionsPerBroker:  1,
 		RequestTimeout:        30 * time.Second,

@@ -18,7 +18,7 @@ var wantDefaults = map[string]string{
 	"compression.type":    "none",
 	"buffer.memory":       "67108864",
 	"max.block.ms":        "60000",
-	"max.in.flight.bytes": "33554432",
+	"max.in.flight.bytes": "1073741824",
 	"max.in.flight.sequence.number.per.connection": "10000000",
 	"max.in.flight.batches.per.partition":          "0",
 	"sluice.requests.in.flight":                    "0",

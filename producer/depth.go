@@ -6,7 +6,8 @@ const (
 	firstDepth = 64 // requests
 	leastDepth = 4
 	mostDepth  = 1 << 14
-	paces      = 64 // requests in a round trip, unless they are full
+	unqueued   = 0.9 // share of an answer's time, above which nothing waits
+	paces      = 64  // requests in a round trip, unless they are full
 	mostPace   = 5 * time.Millisecond
 	// For so long a shortest answer time is believed. Without an end a route that
 	// got longer would look like a queue for ever; and at first, when brokers are
@@ -93,22 +94,26 @@ func (d *depth) endRound(now time.Time) {
 		d.skip--
 		return
 	}
-	if now.Sub(d.since) > d.memory {
+	switch stale := now.Sub(d.since) > d.memory; {
+	case stale && d.share() > unqueued:
+		d.since = now // it is seen again, with all that is in flight
+	case stale:
 		d.measuring, d.before, d.limit = draining, d.limit, leastDepth
 		return
 	}
-	next := (d.limit + d.useful()) / 2
+	next := d.useful()
 	if next < d.limit || next > d.limit && d.held {
 		d.limit, d.skip = min(max(next, leastDepth), mostDepth), 1
 	}
 }
 
-// useful is the limit that the round speaks for.
+// useful is the limit that the round speaks for: twice the one there is while
+// nothing waits, else half way to what FAST TCP would have.
 func (d *depth) useful() int {
-	if d.share() > 0.9 {
+	if d.share() > unqueued {
 		return 2 * d.limit
 	}
-	return int(float64(d.limit)*d.share()) + d.slack()
+	return (d.limit + int(float64(d.limit)*d.share()) + d.slack()) / 2
 }
 
 // share is the part of the time of an answer that it was not waiting.

@@ -89,39 +89,6 @@ func TestPaceFollowsTheRoundTrip(t *testing.T) {
 	})
 }
 
-// A request that takes long while the shortest answer time is measured anew makes
-// no record wait for long, though without linger the pace follows that time.
-func TestPaceAfterAStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, topics(2), func(c *config.Config) { c.Linger = 0 })
-		r.c.OnResponse(func(resp *producertest.Response) { resp.Delay = time.Millisecond })
-		r.sync(t.Context(), producer.Record{Partition: producer.On(1)}, 10) // past its gate
-		for r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10); r.p.Stats().Brokers[0].Depth != 4; {
-			time.Sleep(300 * time.Millisecond)
-			r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
-		} // draining
-		r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10) // measuring
-		hold := make(chan struct{})
-		time.AfterFunc(25*time.Second, func() { close(hold) })
-		r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault { return producertest.Hold(hold) })
-		r.sync(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
-		r.c.OnProduce(nil)
-		r.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
-		time.Sleep(time.Millisecond / 10)
-		began := time.Now()
-		var waited time.Duration
-		r.produceWith(t.Context(), producer.Record{Partition: producer.On(1)}, 10, func(producer.Result) { waited = time.Since(began) })
-		for range 1000 { // the other partition's go on, once a millisecond
-			r.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
-			time.Sleep(time.Millisecond)
-		}
-		if waited > 10*time.Millisecond {
-			t.Errorf("a record waited %v with linger 0", waited)
-		}
-		r.judge()
-	})
-}
-
 // longLine is a rig with a line of so long a round trip, that knows of it.
 func longLine(t *testing.T, roundTrip, linger time.Duration) *tapped {
 	s := newTapped(t, topics(2), func(c *config.Config) { c.Linger = linger })
