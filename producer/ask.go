@@ -82,6 +82,9 @@ type question struct {
 
 // ask puts the questions that were found while a request was built.
 func (b *broker) ask(l *link, now time.Time) {
+	if len(b.asking) == 0 {
+		return
+	}
 	var q inspect.Question
 	for _, one := range b.asking {
 		q.Add(one.p.place())
@@ -91,12 +94,14 @@ func (b *broker) ask(l *link, now time.Time) {
 	clear(b.asking)
 	b.asking = b.asking[:0]
 	r.correlationID = l.conn.NextCorrelationID()
+	encoded := l.conn.EncodeRequest(q.Request(), r.correlationID)
+	r.bytes = int64(len(encoded))
 	l.begin(r, now)
-	if _, err := l.conn.Write([][]byte{l.conn.EncodeRequest(q.Request(), r.correlationID)}); err != nil {
+	n, err := l.conn.Write([][]byte{encoded})
+	l.wrote(n)
+	if err != nil {
 		l.die(err)
-		return
 	}
-	l.wrote(r)
 	b.pr.stats.questions.Inc()
 }
 

@@ -42,7 +42,7 @@ func ControlState(pr *Producer) string {
 		b.mu.Unlock()
 		if l := b.link.Load(); l != nil {
 			l.mu.Lock()
-			s += fmt.Sprintf(" link req %d writing %v cause %v depth %+v", l.requests.len(), l.writing != nil, l.cause, l.depth)
+			s += fmt.Sprintf(" link req %d writing %d cause %v depth %+v", l.requests.len(), len(l.writing), l.cause, l.depth)
 			for _, r := range l.requests.all() {
 				s += fmt.Sprintf("[asks %d attempts %d written %v]", len(r.asks), len(r.attempts), r.written)
 			}

@@ -32,7 +32,7 @@ type link struct {
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
 	requests queue[*request] // written, oldest first
-	writing  *request
+	writing  []*request      // begun, not written yet
 	depth    depth
 	muted    time.Time // the broker asked for silence until then (KIP-219)
 	watchdog *time.Timer
@@ -98,28 +98,32 @@ func (l *link) dead() error {
 	return l.cause
 }
 
-// begin notes the request that is about to be written.
+// begin notes a request that is about to be written.
 func (l *link) begin(r *request, now time.Time) {
 	l.inFlight.Add(r.bytes)
 	r.written = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.writing != nil {
-		l.requests.push(l.writing) // a question that was not written
-	}
-	l.writing = r
+	l.writing = append(l.writing, r)
 	if l.requests.len() == 0 {
 		l.watch(now)
 	}
 }
 
-// wrote notes that the write of the request is over: no one reads the bytes of
-// its batches any more. A failed write leaves it where it is.
-func (l *link) wrote(r *request) {
+// wrote notes the end of a write of what was begun, after n bytes: no one reads
+// the bytes of the batches any more. A request of which no byte left stays where
+// it is.
+func (l *link) wrote(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.writing = nil
-	l.requests.push(r)
+	left := 0
+	for ; left < len(l.writing) && n > 0; left++ {
+		n -= l.writing[left].bytes
+		l.requests.push(l.writing[left])
+	}
+	kept := copy(l.writing, l.writing[left:])
+	clear(l.writing[kept:])
+	l.writing = l.writing[:kept]
 	l.changed.Broadcast()
 }
 
@@ -129,7 +133,7 @@ func (l *link) wrote(r *request) {
 func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.requests.len() == 0 && l.writing != nil && l.cause == nil {
+	for l.requests.len() == 0 && len(l.writing) > 0 && l.cause == nil {
 		l.changed.Wait()
 	}
 	if l.requests.len() == 0 {
@@ -153,7 +157,7 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 // 500 in flight are 500 times of service and not a dead broker.
 func (l *link) watch(now time.Time) {
 	switch {
-	case l.cause != nil || l.requests.len() == 0 && l.writing == nil:
+	case l.cause != nil || l.requests.len()+len(l.writing) == 0:
 		l.watchdog.Stop()
 	case l.muted.After(now):
 		l.watchdog.Reset(l.muted.Sub(now) + l.timeout)
@@ -180,7 +184,7 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	if l.muted.After(now) {
 		return false, l.muted
 	}
-	if full := l.requests.len() >= l.depth.limit; full || !l.roomyLocked() {
+	if full := l.requests.len()+len(l.writing) >= l.depth.limit; full || !l.roomyLocked() {
 		l.choked.Store(true)
 		l.depth.held = l.depth.held || wants
 		return false, time.Time{}
@@ -211,27 +215,31 @@ func (l *link) due(created time.Time, linger time.Duration) time.Time {
 }
 
 // reap gives back everything that got no answer. Reader and writer are gone.
-// A request of which no byte left the process is surely not in the log.
-func (l *link) reap(unsent bool) {
+// What was begun and not written is surely not in the log.
+func (l *link) reap() {
 	l.mu.Lock()
-	requests, last, cause := l.requests.all(), l.writing, l.cause
+	requests, unsent, cause := l.requests.all(), l.writing, l.cause
 	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
-	if last != nil && unsent {
-		for _, at := range last.attempts {
+	for _, r := range unsent {
+		l.askAgain(r)
+		for _, at := range r.attempts {
 			at.p.settle(at, answer{unsent: true, baseOffset: -1, err: cause}, time.Now())
 		}
-	} else if last != nil {
-		requests = append(requests, last)
 	}
 	for i, r := range requests {
-		for _, q := range r.asks {
-			l.broker.enqueue(q.p) // it asks again, on the next connection
-		}
+		l.askAgain(r)
 		for j := range r.attempts {
 			if at := &r.attempts[j]; !at.done {
 				at.p.lost(l, at.b, i == 0, cause)
 			}
 		}
+	}
+}
+
+// askAgain lets the questions of a request be put on the next connection.
+func (l *link) askAgain(r *request) {
+	for _, q := range r.asks {
+		l.broker.enqueue(q.p)
 	}
 }

@@ -14,6 +14,10 @@ const (
 	minProduceVersion = wire.MinProduceVersion
 	maxProduceVersion = wire.MaxProduceVersion
 	acksAll           = -1
+
+	// Requests go out together up to so many bytes: where they are small the
+	// system call and the wake-up of the broker cost more than the bytes.
+	writeBytes = 64 << 10
 )
 
 // errEnded is the end of a connection that nobody needs any more.
@@ -24,6 +28,7 @@ type output struct {
 	req     wire.ProduceRequest
 	scratch []byte
 	pieces  [][]byte
+	staged  int64 // bytes in pieces: requests to be written at once
 	limit   int
 	has     map[inspect.Place]bool // what is in req, where several lanes may write to one partition
 }
@@ -51,30 +56,33 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 	}()
 	// A write that blocks must not hold up the end.
 	defer context.AfterFunc(ctx, func() { l.die(errEnded) })()
-	unsent := false
 	for l.dead() == nil && ctx.Err() == nil {
 		now := time.Now()
 		b.collect(now)
 		l.hungry.Store(true) // before it looks for room, so that no answer is missed
 		ok, until := l.mayWrite(now, b.todo.first() != nil)
 		if ok {
-			r := b.build(l, now)
-			if len(b.asking) > 0 {
-				b.ask(l, now)
-			}
-			if r != nil {
-				unsent = b.send(l, r, now)
-				continue
+			if r := b.build(l, now); r != nil {
+				b.stage(l, r, now)
+				if b.out.staged < writeBytes {
+					continue
+				}
 			}
 			until = b.timers.first()
 			l.hungry.Store(b.todo.first() != nil)
+		}
+		if b.out.staged > 0 || len(b.asking) > 0 {
+			b.flush(l)
+			b.ask(l, now)
+			continue
 		}
 		b.wait(ctx, until)
 	}
 	l.die(errEnded)
 	<-received
 	b.pr.log.Info("connection ended", "broker", b.id, "err", l.dead())
-	l.reap(unsent)
+	b.out.discard()
+	l.reap()
 	return l.answers.Load() > 0
 }
 
@@ -149,25 +157,38 @@ func (o *output) add(at *attempt, version int16, limit int) {
 	}
 }
 
-// send stamps and writes the request. It reports whether no byte of it left.
-func (b *broker) send(l *link, r *request, now time.Time) (unsent bool) {
+// stage stamps the request and appends it to what is to be written.
+func (b *broker) stage(l *link, r *request, now time.Time) {
 	o := &b.out
 	for _, at := range r.attempts {
 		at.b.Stamp(at.send.ProducerID, at.send.Epoch, int32(at.send.Base))
 	}
 	r.correlationID = l.conn.NextCorrelationID()
 	o.req.CorrelationID = r.correlationID
-	o.scratch, o.pieces = o.req.AppendTo(o.scratch[:0], o.pieces[:0])
-	l.begin(r, now)
-	n, err := l.conn.Write(o.pieces)
-	clear(o.pieces)
+	o.scratch, o.pieces = o.req.AppendTo(o.scratch, o.pieces)
+	o.staged += r.bytes
 	o.req.Reset()
-	if err != nil {
-		l.die(err)
-		return n == 0
-	}
-	l.wrote(r)
+	l.begin(r, now)
 	l.sent = now
 	b.pr.stats.requests.Inc()
-	return false
+}
+
+// flush writes what is staged.
+func (b *broker) flush(l *link) {
+	o := &b.out
+	if o.staged == 0 {
+		return
+	}
+	n, err := l.conn.Write(o.pieces)
+	o.discard()
+	l.wrote(n)
+	if err != nil {
+		l.die(err)
+	}
+}
+
+// discard forgets what is staged.
+func (o *output) discard() {
+	clear(o.pieces)
+	o.scratch, o.pieces, o.staged = o.scratch[:0], o.pieces[:0], 0
 }
