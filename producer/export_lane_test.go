@@ -22,32 +22,3 @@ func LaneState(l *Lane) string {
 	})
 	return s
 }
-
-// ControlState shows what the control loop and the connections wait for.
-func ControlState(pr *Producer) string {
-	c := &pr.control
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := fmt.Sprintf("control stale %v urgent %v needID %d err %v rounds %d", c.stale, c.urgent, len(c.needID), c.err.Load(), c.rounds.Load())
-	n := 0
-	pr.eachLane(func(l *Lane) {
-		if l.identity.Load() == nil {
-			n++
-		}
-	})
-	s += fmt.Sprintf(" lanes without id %d;", n)
-	for _, b := range *pr.senders.Load() {
-		b.mu.Lock()
-		s += fmt.Sprintf(" ready %d", len(b.ready))
-		b.mu.Unlock()
-		if l := b.link.Load(); l != nil {
-			l.mu.Lock()
-			s += fmt.Sprintf(" link req %d writing %d cause %v depth %+v", l.requests.len(), len(l.writing), l.cause, l.depth)
-			for _, r := range l.requests.all() {
-				s += fmt.Sprintf("[asks %d attempts %d written %v]", len(r.asks), len(r.attempts), r.written)
-			}
-			l.mu.Unlock()
-		}
-	}
-	return s
-}
