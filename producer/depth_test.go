@@ -155,3 +155,23 @@ func TestPaceAfterAStallWhileMeasuring(t *testing.T) {
 		t.Errorf("pace %v on a line of %v; the next three requests wait %v, then %v", p, s.rtt, sum, s.depth.pace())
 	}
 }
+
+// Where nothing waits the limit doubles, and the line is never emptied to measure
+// what is seen anyway.
+func TestDepthOnAClearLine(t *testing.T) {
+	s := newSerial(50*time.Millisecond, time.Microsecond)
+	for range 500 {
+		s.run(s.rtt)
+		if s.depth.measuring != notMeasuring {
+			t.Fatal("a line without a queue was emptied")
+		}
+	}
+	if s.depth.limit != mostDepth {
+		t.Errorf("a limit of %d, nothing waits with %d", s.depth.limit, mostDepth)
+	}
+	s = newSerial(50*time.Millisecond, time.Microsecond)
+	s.run(20 * s.rtt)
+	if want := 64 << 6; s.depth.limit < want {
+		t.Errorf("a limit of %d after 20 round trips, want %d at least", s.depth.limit, want)
+	}
+}
