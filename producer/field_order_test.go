@@ -246,8 +246,8 @@ func TestOneProducerID(t *testing.T) {
 			for p := range int32(20) {
 				s.tens(p, 2)
 			}
+			time.Sleep(10 * time.Second) // full batches need no flush, which might catch a part of one
 			s.flush(time.Minute)
-			time.Sleep(time.Minute)
 		}
 		s.judgeWritten()
 		if asked != 1 {

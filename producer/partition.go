@@ -111,6 +111,7 @@ func newPartition(t *topic, index int32) *partition {
 
 // do carries out what was collected under the lock.
 func (p *partition) do(fx effects) {
+	p.report(fx) // before the callbacks: who is told of a loss finds it in Stats
 	p.pr.budget.give(fx.share, fx.free)
 	if fx.deliver {
 		p.pr.delivery.enqueue(p)
@@ -127,6 +128,16 @@ func (p *partition) do(fx effects) {
 	if fx.renew {
 		p.pr.control.renew(p.topic.lane)
 	}
+	if fx.audit != nil {
+		p.pr.auditor.enqueue(fx.audit)
+	}
+	if fx.gap != nil {
+		p.topic.lane.fail(fx.gap)
+	}
+}
+
+// report counts and logs what operators have to know of.
+func (p *partition) report(fx effects) {
 	if fx.alarm != throttle.NoAlarm {
 		p.pr.stats.alarms.Inc()
 		p.pr.log.Error("the log of a partition is not what was acknowledged",
@@ -135,12 +146,6 @@ func (p *partition) do(fx effects) {
 	if fx.loss {
 		p.pr.stats.alarms.Inc()
 		p.pr.log.Error("the broker lost records that it had acknowledged", "topic", p.topic.name, "partition", p.index)
-	}
-	if fx.audit != nil {
-		p.pr.auditor.enqueue(fx.audit)
-	}
-	if fx.gap != nil {
-		p.topic.lane.fail(fx.gap)
 	}
 	if fx.fenced {
 		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
