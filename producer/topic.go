@@ -60,7 +60,7 @@ func (t *topic) knownID() (id [16]byte) {
 // add gives a record its place: in a partition, or in the queue before it.
 func (t *topic) add(pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
-		return t.place(parts, pin, a)
+		return t.seat(parts, pin, a)
 	}
 	if _, err := t.pr.budget.take(a.ctx, &t.pr.unled, int64(a.size), 0, a.maxWait); err != nil {
 		return pin.next - 1, err
@@ -73,9 +73,9 @@ func (t *topic) add(pin Pin, a *admission) (int32, error) {
 	return at, err
 }
 
-// place chooses a partition for the record and lets it in there. A few others are
+// seat chooses a partition for the record and lets it in there. A few others are
 // tried where the broker of the chosen one has too much already.
-func (t *topic) place(parts slots, pin Pin, a *admission) (int32, error) {
+func (t *topic) seat(parts slots, pin Pin, a *admission) (int32, error) {
 	for others := 8; ; others-- {
 		at := t.choose(parts, pin, a)
 		a.free = a.free && others > 0
