@@ -5,21 +5,17 @@ import (
 	"fmt"
 )
 
-// line is the line through some values that has the least squares.
-type line struct {
-	perMinute float64
-	rise      float64 // from the first value to the last
+// residentSlope is how fast resident memory rises, in bytes a minute.
+func residentSlope(samples []sample) float64 {
+	return slope(samples, func(x sample) float64 { return float64(x.resident) })
 }
 
-func lineOf(samples []sample) line {
-	return fit(samples, func(x sample) float64 { return float64(x.resident) })
+func aliveSlope(samples []sample) float64 {
+	return slope(samples, func(x sample) float64 { return float64(x.alive) })
 }
 
-func aliveLine(samples []sample) line {
-	return fit(samples, func(x sample) float64 { return float64(x.alive) })
-}
-
-func fit(samples []sample, value func(sample) float64) line {
+// slope is that of the line with the least squares.
+func slope(samples []sample, value func(sample) float64) float64 {
 	n := float64(len(samples))
 	var meanT, meanY, tt, ty float64
 	for _, x := range samples {
@@ -32,15 +28,28 @@ func fit(samples []sample, value func(sample) float64) line {
 		ty += t * (value(x) - meanY)
 	}
 	if tt == 0 {
-		return line{}
+		return 0
 	}
-	slope := ty / tt
-	return line{slope, slope * (samples[len(samples)-1].at - samples[0].at).Minutes()}
+	return ty / tt
+}
+
+// growth is how much higher resident memory was in the second half than in the
+// first, at its highest: it goes up and down with the buffer and the collector,
+// and a line through that says little.
+func growth(samples []sample) int64 {
+	peak := func(half []sample) (most int64) {
+		for _, x := range half {
+			most = max(most, x.resident)
+		}
+		return most
+	}
+	middle := len(samples) / 2
+	return peak(samples[middle:]) - peak(samples[:middle])
 }
 
 // judge says what is wrong with the samples. A short run has room for what the
 // collector does; in a long one a small leak rises above that, too.
-func judge(o options, samples []sample, l line) error {
+func judge(o options, samples []sample) error {
 	var errs []error
 	for _, x := range samples {
 		if x.resident > o.limit {
@@ -48,8 +57,8 @@ func judge(o options, samples []sample, l line) error {
 			break
 		}
 	}
-	if l.rise > float64(o.rise) {
-		errs = append(errs, fmt.Errorf("resident memory grows: %.1f MiB in the second half", mib(l.rise)))
+	if more := growth(samples); more > o.rise {
+		errs = append(errs, fmt.Errorf("resident memory grows: its highest is %.1f MiB more in the second half", mib(float64(more))))
 	}
 	return errors.Join(errs...)
 }

@@ -69,7 +69,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.codec, "codec", "none", "compression.type")
 	f.IntVar(&o.partitions, "partitions", 8, "of the sink")
 	limit := f.Int64("limit", 0, "resident memory allowed, in MiB; 0 is twice the buffer and 64 MiB")
-	rise := f.Int64("rise", 0, "how much resident memory may rise in the second half, by a line through the samples, in MiB; 0 is half the buffer, by which it goes up and down")
+	rise := f.Int64("rise", 0, "how much higher resident memory may be in the second half than in the first, each at its highest, in MiB; 0 is half the buffer, by which it goes up and down")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -119,7 +119,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	_, _ = fmt.Fprintln(out, header)
 	samples := s.watch(ctx, o, func(x sample) { _, _ = fmt.Fprintln(out, x) })
 	half := samples[len(samples)/2:]
-	line := lineOf(half)
-	_, _ = fmt.Fprintf(out, "second half: %+.2f MiB/min resident, %+.2f MiB/min alive on the heap\n", mib(line.perMinute), mib(aliveLine(half).perMinute))
-	return errors.Join(s.flush(o), judge(o, samples, line))
+	_, _ = fmt.Fprintf(out, "second half: %+.2f MiB/min resident, %+.2f MiB/min alive on the heap\n", mib(residentSlope(half)), mib(aliveSlope(half)))
+	return errors.Join(s.flush(o), judge(o, samples))
 }
