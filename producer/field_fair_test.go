@@ -51,25 +51,35 @@ func TestK43EachPartitionHasItsTurn(t *testing.T) {
 	})
 }
 
+// besideSilent is a rig of two brokers that lead a partition each; broker 0
+// answers nothing until it may speak. Who waits for room does so for ten seconds.
+func besideSilent(t *testing.T, batch int, buffer int64) (r *rig, speak func()) {
+	t.Helper()
+	cc := topics(2)
+	cc.Brokers = 2
+	r = newRig(t, cc, func(c *config.Config) {
+		c.Linger, c.BatchBytes, c.BufferBytes, c.MaxBlock = 0, batch, buffer, 10*time.Second
+	})
+	for p := range int32(2) {
+		if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silence := make(chan struct{})
+	r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+		if a.Broker == 0 {
+			return producertest.Hold(silence)
+		}
+		return producertest.Fault{}
+	})
+	return r, func() { close(silence) }
+}
+
 // I23: one of two brokers answers nothing. Its records take what they may of
 // the memory, and those for the other one go on.
 func TestSilentBrokerLeavesRoomForTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cc := topics(2)
-		cc.Brokers = 2
-		r := newRig(t, cc, func(c *config.Config) { c.Linger, c.BatchBytes, c.BufferBytes = 0, 1000, 20_000 })
-		for p := range int32(2) {
-			if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
-				t.Fatal(err)
-			}
-		}
-		hold := make(chan struct{})
-		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.Broker == 0 {
-				return producertest.Hold(hold)
-			}
-			return producertest.Fault{}
-		})
+		r, speak := besideSilent(t, 1000, 20_000)
 		full := false
 		for range 100 {
 			err := r.try(producer.Record{Partition: producer.On(0)}, 500)
@@ -83,7 +93,7 @@ func TestSilentBrokerLeavesRoomForTheOther(t *testing.T) {
 				t.Fatalf("the other broker: %v", err)
 			}
 		}
-		close(hold)
+		speak()
 		r.flush(time.Minute)
 		r.judge()
 	})
@@ -93,25 +103,8 @@ func TestSilentBrokerLeavesRoomForTheOther(t *testing.T) {
 // have. Records without a key do not wait for it.
 func TestK13KeylessRecordsAvoidAFullShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cc := topics(2)
-		cc.Brokers = 2
-		r := newRig(t, cc, func(c *config.Config) {
-			c.Linger, c.BatchBytes, c.BufferBytes = 0, 16<<10, 256<<10
-			c.MaxBlock = 10 * time.Second
-		})
-		for p := range int32(2) {
-			if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
-				t.Fatal(err)
-			}
-		}
+		r, speak := besideSilent(t, 16<<10, 256<<10)
 		r.unordered = true
-		hold := make(chan struct{})
-		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.Broker == 0 {
-				return producertest.Hold(hold)
-			}
-			return producertest.Fault{}
-		})
 		began := time.Now()
 		blocked := 0
 		for range 20000 {
@@ -128,7 +121,7 @@ func TestK13KeylessRecordsAvoidAFullShare(t *testing.T) {
 		if blocked > 1 || r.count() < 20000 {
 			t.Errorf("%d calls blocked for long, %d records in %v", blocked, r.count(), time.Since(began))
 		}
-		close(hold)
+		speak()
 		r.flush(time.Minute)
 		r.judge()
 	})
@@ -137,24 +130,8 @@ func TestK13KeylessRecordsAvoidAFullShare(t *testing.T) {
 // K13: nor is one refused for its sake.
 func TestK13TryAvoidsAFullShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cc := topics(2)
-		cc.Brokers = 2
-		r := newRig(t, cc, func(c *config.Config) {
-			c.Linger, c.BatchBytes, c.BufferBytes = 0, 16<<10, 256<<10
-		})
-		for p := range int32(2) {
-			if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(p)}, 10); err != nil {
-				t.Fatal(err)
-			}
-		}
+		r, speak := besideSilent(t, 16<<10, 256<<10)
 		r.unordered = true
-		hold := make(chan struct{})
-		r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.Broker == 0 {
-				return producertest.Hold(hold)
-			}
-			return producertest.Fault{}
-		})
 		row, worst := 0, 0
 		for range 20000 {
 			if err := r.try(producer.Record{}, 100); errors.Is(err, producer.ErrBufferFull) {
@@ -168,7 +145,7 @@ func TestK13TryAvoidsAFullShare(t *testing.T) {
 		if worst > 1 {
 			t.Errorf("%d records in a row were refused", worst)
 		}
-		close(hold)
+		speak()
 		r.flush(time.Minute)
 		r.judge()
 	})
