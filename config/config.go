@@ -52,9 +52,11 @@ type Config struct {
 
 	// BufferBytes (buffer.memory) bounds the bytes of records that have no outcome
 	// yet, as they are in a batch. At the bound Produce waits, see MaxBlock. What is
-	// alive on the heap is about as much, up to twice that with a codec, as both
-	// forms of a batch are kept; the garbage collector's headroom comes on top. At
-	// least BatchBytes. Default 67108864 (64 MiB).
+	// alive on the heap is about as much where batches get full, twice that with a
+	// codec, as both forms of a batch are kept, and each up to twice as much again
+	// where batches fill little more than half of their buffers, which are powers of
+	// two. The garbage collector's headroom comes on top. At least BatchBytes.
+	// Default 67108864 (64 MiB).
 	BufferBytes int64
 
 	// MaxBlock (max.block.ms) is how long Produce waits for room in the buffer,

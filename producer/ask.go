@@ -101,6 +101,7 @@ func (b *broker) ask(l *link, now time.Time) {
 	l.wrote(n)
 	if err != nil {
 		l.die(err)
+		return
 	}
 	b.pr.stats.questions.Inc()
 }

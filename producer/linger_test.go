@@ -155,3 +155,29 @@ func TestPaceIsCutShort(t *testing.T) {
 		})
 	}
 }
+
+// Small requests that may go at the same time are one write.
+func TestSmallRequestsAreOneWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const depth, batches = 8, 16
+		s := newTapped(t, topics(1), func(c *config.Config) { c.RequestsInFlight = depth })
+		s.warm(0)
+		hold := make(chan struct{})
+		s.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault { return producertest.Hold(hold) })
+		s.tens(0, batches)
+		s.await(0, 1+depth) // the others wait for room
+		writes := 0
+		s.tap.onWrite(func(key int16, _ int) int {
+			if key == 0 {
+				writes++
+			}
+			return -1
+		})
+		close(hold)
+		s.await(0, 1+batches)
+		if most := (batches - depth) / (depth / 4); writes > most {
+			t.Errorf("%d writes for %d requests, want %d at most", writes, batches-depth, most)
+		}
+		s.judgeWritten()
+	})
+}

@@ -112,11 +112,10 @@ func (l *link) begin(r *request, now time.Time) {
 
 // wrote notes the end of a write of what was begun, after n bytes: no one reads
 // the bytes of the batches any more. A request of which no byte left stays where
-// it is.
-func (l *link) wrote(n int64) {
+// it is; wrote returns how many left.
+func (l *link) wrote(n int64) (left int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	left := 0
 	for ; left < len(l.writing) && n > 0; left++ {
 		n -= l.writing[left].bytes
 		l.requests.push(l.writing[left])
@@ -125,6 +124,7 @@ func (l *link) wrote(n int64) {
 	clear(l.writing[kept:])
 	l.writing = l.writing[:kept]
 	l.changed.Broadcast()
+	return left
 }
 
 // answered takes the request that a response belongs to off the queue. It waits

@@ -170,7 +170,6 @@ func (b *broker) stage(l *link, r *request, now time.Time) {
 	o.req.Reset()
 	l.begin(r, now)
 	l.sent = now
-	b.pr.stats.requests.Inc()
 }
 
 // flush writes what is staged.
@@ -181,7 +180,7 @@ func (b *broker) flush(l *link) {
 	}
 	n, err := l.conn.Write(o.pieces)
 	o.discard()
-	l.wrote(n)
+	b.pr.stats.requests.Add(int64(l.wrote(n)))
 	if err != nil {
 		l.die(err)
 	}
