@@ -20,9 +20,11 @@ import (
 type inquiry struct {
 	wanted  bool // something is to be found out
 	on      *link
-	number  uint64 // of the latest question: the answer to another one is old
-	failed  int    // questions in a row without an answer that says something
-	reading *audit // the log is being read, see auditor
+	number  uint64    // of the latest question: the answer to another one is old
+	put     time.Time // when that one was put
+	clear   bool      // its answer showed nothing behind what is written
+	failed  int       // questions in a row without an answer that says something
+	reading *audit    // the log is being read, see auditor
 	// assured: the broker has just said that it knows us. It holds for one
 	// replay of what is no longer fresh (R7), on one connection.
 	assured bool
@@ -61,14 +63,14 @@ func (p *partition) waitsForWord() bool {
 }
 
 // asks reports whether the question is to be put now.
-func (p *partition) asks(l *link) bool {
+func (p *partition) asks(l *link, now time.Time) bool {
 	q := &p.inquiry
 	if !q.wanted || p.win.Outstanding() > 0 {
 		return false
 	}
-	q.wanted, q.on = false, nil
+	q.wanted, q.on, q.clear = false, nil, false
 	if p.mayAsk(l) {
-		q.on = l
+		q.on, q.put = l, now
 		q.number++
 	}
 	return q.on != nil
@@ -148,7 +150,7 @@ func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now tim
 
 // hear acts on the broker's entry for our producer ID.
 func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
-	p.inquiry.assured = false
+	p.inquiry.assured, p.inquiry.clear = false, false
 	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.current()}
 	if p.shared {
 		p.hearOfOthers(e, report, now, fx)
@@ -169,7 +171,9 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	case found == throttle.FoundOther:
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	case found == throttle.FoundGone && p.win.InDoubt() && from >= 0:
-		fx.audit = &audit{p: p, topicID: p.topic.knownID(), addr: p.link.broker.addr.Load(), from: from, producerID: p.win.State().ProducerID}
+		fx.audit = &audit{
+			kind: readBatches, p: p, topicID: p.topic.knownID(), addr: p.link.broker.addr.Load(), from: from, producerID: p.win.State().ProducerID,
+		}
 		p.inquiry.reading = fx.audit
 	case found == throttle.FoundGone, !p.inquiry.assured && !p.remembered(now):
 		p.stateGone(ErrStateLost, fx)
@@ -181,12 +185,18 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 // of leader epochs are both behind; it knows less and has lost nothing. The
 // checker has the case (throttle, "metadata's epoch is taken for a success's").
 func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects) bool {
-	q := &p.inquiry
 	serious := found == throttle.FoundLoss || found == throttle.FoundGone && p.win.InDoubt()
 	if !serious || p.link.broker.id == p.acked.broker {
-		q.suspect = time.Time{}
+		p.inquiry.suspect = time.Time{}
 		return false
 	}
+	return p.lookAgain(now, fx)
+}
+
+// lookAgain has the broker asked once more, and reports true, until it has said
+// the same for longer than a deposed leader goes on.
+func (p *partition) lookAgain(now time.Time, fx *effects) bool {
+	q := &p.inquiry
 	if q.suspect.IsZero() || now.Sub(q.suspect) > 3*zombieSpan { // another matter by then
 		q.suspect = now
 	}
@@ -203,7 +213,7 @@ func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects)
 func (p *partition) stateGone(why error, fx *effects) {
 	p.anchor = anchor{}
 	if p.shared {
-		fx.gap = p.stopFor(why)
+		p.stopFor(why, fx)
 		return
 	}
 	if !p.win.InDoubt() {

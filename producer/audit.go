@@ -31,13 +31,29 @@ type audit struct {
 	addr    string   // of the leader
 	from    int64    // the offset behind the last success
 
-	// proof: not the batches are wanted but a proof that all is replicated that
-	// the broker counts for the producer ID.
-	proof       bool
+	kind        auditKind
 	broker      int32
 	leaderEpoch int32
 	producerID  int64
+	asked       time.Time     // what is read shows all that was written before
+	chain       inspect.Chain // of readChain: what was seen so far
 }
+
+// auditKind is what is to be found out.
+type auditKind uint8
+
+const (
+	// readBatches: which batches in doubt are in the log. The broker forgot a
+	// producer that is no lane.
+	readBatches auditKind = iota
+	// readChain: how far a lane is in the log, for a broker that may have
+	// forgotten it.
+	readChain
+	// proveEntry: that all is replicated that the broker counts for the producer ID.
+	proveEntry
+)
+
+func (k auditKind) String() string { return [...]string{"batches", "chain", "entry"}[k] }
 
 func (a *auditor) enqueue(x *audit) {
 	a.mu.Lock()
@@ -90,9 +106,12 @@ func (a *auditor) carryOut(ctx context.Context, x *audit) {
 	}
 	defer c.Abandon()
 	var f findings
-	if x.proof {
+	switch x.kind {
+	case proveEntry:
 		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leaderEpoch, x.producerID)
-	} else {
+	case readChain:
+		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leaderEpoch, x.producerID, &x.chain)
+	default:
 		_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
 			if h.ProducerID == x.producerID {
 				f.batches = append(f.batches, h)
@@ -105,7 +124,7 @@ func (a *auditor) carryOut(ctx context.Context, x *audit) {
 // findings are what an audit brought.
 type findings struct {
 	batches []inspect.Header
-	entry   inspect.Entry // of a proof
+	entry   inspect.Entry // of proveEntry
 }
 
 // audited takes the findings.
@@ -114,11 +133,14 @@ func (p *partition) audited(x *audit, f findings, err error) {
 	var fx effects
 	if p.inquiry.reading == x {
 		p.inquiry.reading = nil
-		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "from", x.from, "batches", len(f.batches),
-			"proof", x.proof, "err", err)
-		if x.proof {
+		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "for", x.kind.String(),
+			"from", x.from, "batches", len(f.batches), "seen", x.chain.Known, "last_sequence", x.chain.Last, "read_to", x.chain.Next, "err", err)
+		switch x.kind {
+		case proveEntry:
 			p.proved(x, f.entry, err, &fx, time.Now())
-		} else {
+		case readChain:
+			p.chainRead(x, err, &fx, time.Now())
+		default:
 			p.read(f.batches, err, &fx)
 		}
 		fx.enqueue = p.target

@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -26,9 +27,11 @@ type batch struct {
 	encoding bool      // it is with the encoders
 	encoded  bool      // sealed and, if so configured, compressed
 	old      bool      // by its timestamps, see partition.noteAge
+	oldest   int64     // of the timestamps that records brought along
 	urgent   bool      // someone waits for it: no linger
 	attempts int
-	epoch    int16 // of the latest attempt
+	first    time.Time // when the first attempt was written
+	epoch    int16     // of the latest attempt
 	base     throttle.Sequence
 	tries    uint8 // answers in a row that are only worth a few tries
 	hangUps  int   // connections that died while the broker had it in hand
@@ -43,7 +46,7 @@ var batchPool = sync.Pool{New: func() any { return new(batch) }}
 func newBatch(size int, now time.Time) *batch {
 	b := batchPool.Get().(*batch)
 	b.Reset(bufpool.Get(size))
-	b.created = now
+	b.created, b.oldest = now, math.MaxInt64
 	return b
 }
 
@@ -79,6 +82,7 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
 		part.attempts, part.epoch, part.maybe, part.lastErr, part.urgent = b.attempts, b.epoch, b.maybe, b.lastErr, true
+		part.oldest, part.first = b.oldest, b.first
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))
 	b.release()

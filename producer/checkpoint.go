@@ -26,7 +26,8 @@ type Checkpoint struct {
 	// ClusterID is that of the cluster, empty if it names none.
 	ClusterID string
 
-	// ProducerID is that of the lane, -1 before its first record.
+	// ProducerID is that of the lane. Lane.Checkpoint waits for it; -1, which
+	// Resume refuses, only stands in one that was made by hand.
 	ProducerID int64
 
 	// Epoch is the one that the producer ID began with.
@@ -36,9 +37,33 @@ type Checkpoint struct {
 	// location is not stored.
 	Taken time.Time
 
+	// Verified is PartitionCheckpoint.Verified of every partition of topics that
+	// are not among Topics.
+	Verified time.Time
+
+	// Topics are those that the lane writes to, in order of their names. Empty
+	// if ProducerID is -1, or if the lane knew no topic yet.
+	Topics []TopicCheckpoint
+
 	// Partitions are those that the lane has written to, in order of topic and
 	// partition. Empty if ProducerID is -1.
 	Partitions []PartitionCheckpoint
+}
+
+// TopicCheckpoint is what a lane relies on in a topic.
+type TopicCheckpoint struct {
+	Topic   string
+	TopicID [16]byte // zero if the cluster has no topic IDs
+
+	// Partitions is over how many partitions the lane spreads keys: as many as
+	// the topic had when the lane learnt of it. It stays so for the life of the
+	// lane, whatever is added to the topic, because the same record must get
+	// the same partition again. 0: not known, in a checkpoint of version 1.
+	Partitions int32
+
+	// Verified is that of every partition of the topic that is not among
+	// Checkpoint.Partitions.
+	Verified time.Time
 }
 
 // PartitionCheckpoint is how far a lane has come in one partition.
@@ -49,6 +74,15 @@ type PartitionCheckpoint struct {
 	Epoch     int16 // of the producer in this partition
 	Next      int32 // sequence of the next record; those before it are written
 	Offset    int64 // of the last record written, -1: not known
+
+	// Verified is when the leader, or the log, last showed that nothing had
+	// been written behind Next. What a broker does not know by then was not
+	// written, or it was forgotten since. Whole seconds before Taken; zero if it
+	// was never shown.
+	Verified time.Time
+
+	// LogEnd is where the log ended then; 0 if that is not known.
+	LogEnd int64
 }
 
 // String is a short summary.
@@ -60,7 +94,7 @@ func (c Checkpoint) String() string {
 		c.ProducerID, len(c.Partitions), c.Taken.UTC().Format(time.RFC3339))
 }
 
-// MarshalBinary returns the compact form, about 10 bytes a partition. The error
+// MarshalBinary returns the compact form, about 14 bytes a partition. The error
 // has ErrCheckpoint in its chain and names every impossible value.
 func (c Checkpoint) MarshalBinary() ([]byte, error) {
 	f := c.form()
@@ -106,7 +140,7 @@ func badCheckpoint(format string, args ...any) error {
 }
 
 func badVersion(v int) error {
-	return badCheckpoint("it is of version %d, this release reads version %d", v, checkpointVersion)
+	return badCheckpoint("it is of version %d, this release reads versions 1 to %d", v, checkpointVersion)
 }
 
 // checkpointForm is what both forms hold. Its numbers are wide, so that one that
@@ -117,39 +151,105 @@ type checkpointForm struct {
 	ProducerID int64       `json:"producer_id"`
 	Epoch      int64       `json:"epoch"`
 	Taken      time.Time   `json:"taken"`
+	Age        formAge     `json:"verified,omitzero"`
 	Topics     []topicForm `json:"topics"`
 	CRC32C     string      `json:"crc32c"` // of the binary form, in JSON only
 }
 
-// topicForm is a run of partitions with the same topic and topic ID.
+// topicForm is a topic, with the run of its partitions.
 type topicForm struct {
 	Topic      string          `json:"topic"`
 	ID         formTopicID     `json:"id,omitzero"`
+	Count      int64           `json:"count,omitzero"` // of its partitions
+	Age        formAge         `json:"verified,omitzero"`
 	Partitions []partitionForm `json:"partitions"`
 }
 
 type partitionForm struct {
-	Partition int64 `json:"partition"`
-	Epoch     int64 `json:"epoch"`
-	Next      int64 `json:"next"`
-	Offset    int64 `json:"offset"`
+	Partition int64   `json:"partition"`
+	Epoch     int64   `json:"epoch"`
+	Next      int64   `json:"next"`
+	Offset    int64   `json:"offset"`
+	Age       formAge `json:"verified,omitzero"`
+	// Behind is how far behind Offset the log ended, 0 if that is not known.
+	Behind int64 `json:"log_end_behind,omitzero"`
+}
+
+// formAge is how long before the checkpoint something was verified: 1 for less
+// than a second, and so on; 0 for never.
+type formAge int64
+
+func ageOf(verified, taken time.Time) formAge {
+	if verified.IsZero() {
+		return 0
+	}
+	return formAge(max(0, taken.Sub(verified)+time.Second-1)/time.Second) + 1
+}
+
+// before is the time that the age tells, from the second in which the
+// checkpoint was taken.
+func (a formAge) before(taken time.Time) time.Time {
+	if a == 0 {
+		return time.Time{}
+	}
+	return taken.Add(-time.Duration(a-1) * time.Second)
 }
 
 func (c *Checkpoint) form() *checkpointForm {
 	f := &checkpointForm{
 		Version: checkpointVersion, ClusterID: c.ClusterID, ProducerID: c.ProducerID,
-		Epoch: int64(c.Epoch), Taken: c.Taken.UTC(), Topics: []topicForm{},
+		Epoch: int64(c.Epoch), Taken: c.Taken.UTC(), Age: ageOf(c.Verified, c.Taken), Topics: []topicForm{},
 	}
+	for _, t := range c.Topics {
+		f.Topics = append(f.Topics, topicForm{
+			Topic: t.Topic, ID: t.TopicID, Count: int64(t.Partitions),
+			Age: ageOf(t.Verified, c.Taken), Partitions: []partitionForm{},
+		})
+	}
+	at, before := 0, "" // the run, and the topic, of the partition before
 	for _, p := range c.Partitions {
-		last := len(f.Topics) - 1
-		if last < 0 || f.Topics[last].Topic != p.Topic || f.Topics[last].ID != p.TopicID {
-			f.Topics = append(f.Topics, topicForm{Topic: p.Topic, ID: p.TopicID})
-			last++
+		if p.Topic < before {
+			at = len(f.Topics) // out of order, which check will say
 		}
-		t := &f.Topics[last]
-		t.Partitions = append(t.Partitions, partitionForm{int64(p.Partition), int64(p.Epoch), int64(p.Next), p.Offset})
+		at, before = f.run(at, p.Topic, p.TopicID), p.Topic
+		form := partitionForm{
+			int64(p.Partition), int64(p.Epoch), int64(p.Next), p.Offset, ageOf(p.Verified, c.Taken), 0,
+		}
+		if p.LogEnd > 0 {
+			form.Behind = p.LogEnd - p.Offset
+		}
+		f.Topics[at].Partitions = append(f.Topics[at].Partitions, form)
 	}
 	return f
+}
+
+// completeVersionOne gives what version 1 did not hold: it took the time of the
+// checkpoint for that of its verification.
+func (f *checkpointForm) completeVersionOne() {
+	f.Age = 1
+	for i := range f.Topics {
+		f.Topics[i].Age = 1
+		for j := range f.Topics[i].Partitions {
+			f.Topics[i].Partitions[j].Age = 1
+		}
+	}
+}
+
+// run returns the number of the topic's run, which it makes if there is none at
+// or behind the given one.
+func (f *checkpointForm) run(from int, topic string, id [16]byte) int {
+	for i := from; i < len(f.Topics); i++ {
+		t := &f.Topics[i]
+		if t.Topic == topic && t.ID == id {
+			return i
+		}
+		if t.Topic > topic {
+			f.Topics = slices.Insert(f.Topics, i, topicForm{Topic: topic, ID: id})
+			return i
+		}
+	}
+	f.Topics = append(f.Topics, topicForm{Topic: topic, ID: id})
+	return len(f.Topics) - 1
 }
 
 // into sets c, if all values are possible.
@@ -162,13 +262,22 @@ func (f *checkpointForm) into(c *Checkpoint) error {
 		n += len(f.Topics[i].Partitions)
 	}
 	*c = Checkpoint{ClusterID: f.ClusterID, ProducerID: f.ProducerID, Epoch: int16(f.Epoch), Taken: f.Taken.UTC()}
+	c.Verified = f.Age.before(c.Taken)
 	c.Partitions = slices.Grow(c.Partitions, n)
 	for _, t := range f.Topics {
+		c.Topics = append(c.Topics, TopicCheckpoint{
+			Topic: t.Topic, TopicID: t.ID, Partitions: int32(t.Count), Verified: t.Age.before(c.Taken),
+		})
 		for _, p := range t.Partitions {
-			c.Partitions = append(c.Partitions, PartitionCheckpoint{
+			pc := PartitionCheckpoint{
 				Topic: t.Topic, TopicID: t.ID, Partition: int32(p.Partition),
 				Epoch: int16(p.Epoch), Next: int32(p.Next), Offset: p.Offset,
-			})
+				Verified: p.Age.before(c.Taken),
+			}
+			if p.Behind > 0 {
+				pc.LogEnd = p.Offset + p.Behind
+			}
+			c.Partitions = append(c.Partitions, pc)
 		}
 	}
 	return nil

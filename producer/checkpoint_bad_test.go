@@ -43,7 +43,7 @@ func TestCheckpointBadBytes(t *testing.T) {
 		"garbage behind":    {"binary", string(good) + "xyz", "3 bytes behind its end"},
 		"twice":             {"binary", string(good) + string(good), "bytes behind its end"},
 		"flipped":           {"binary", string(with(40, good[40]^4)), "checksum is wrong"},
-		"a later version":   {"binary", string(with(4, 2)), "version 2, this release reads version 1"},
+		"a later version":   {"binary", string(with(4, 3)), "version 3, this release reads versions 1 to 2"},
 		"no version":        {"binary", string(with(4, 0)), "version 0, this release"},
 		"body ends early":   {"binary", string(sealed(good[9:30])), "parts do not fit"},
 		"body goes on":      {"binary", string(sealed(append(bytes.Clone(good[9:len(good)-4]), 0))), "parts do not fit"},
@@ -60,7 +60,7 @@ func TestCheckpointBadBytes(t *testing.T) {
 		"torn JSON":          {"JSON", pinnedJSON[:100], "not the JSON of one"},
 		"garbage behind it":  {"JSON", pinnedJSON + "x", "not the JSON of one"},
 		"two objects":        {"JSON", pinnedJSON + pinnedJSON, "not the JSON of one"},
-		"a later one":        {"JSON", `{"version":2,"lanes":[]}`, "version 2, this release reads version 1"},
+		"a later one":        {"JSON", `{"version":3,"lanes":[]}`, "version 3, this release reads versions 1 to 2"},
 		"a flipped number":   {"JSON", strings.Replace(pinnedJSON, "1000000", "1000001", 1), "checksum is wrong"},
 		"a rounded number":   {"JSON", strings.Replace(pinnedJSON, "9223372036854775807", "9223372036854775000", 1), "checksum is wrong"},
 		"a missing number":   {"JSON", strings.Replace(pinnedJSON, `"next":1000000,`, "", 1), "checksum is wrong"},
@@ -185,7 +185,7 @@ func TestCheckpointNamesAllFaults(t *testing.T) {
 // A number that no field can hold is told like any other fault.
 func TestCheckpointWideValues(t *testing.T) {
 	f := pinned.form()
-	f.Epoch, f.Topics[0].Partitions[0] = 40_000, partitionForm{1 << 40, 70_000, 1 << 31, 0}
+	f.Epoch, f.Topics[0].Partitions[0] = 40_000, partitionForm{Partition: 1 << 40, Epoch: 70_000, Next: 1 << 31}
 	b, err := f.json()
 	if err != nil {
 		t.Fatal(err)

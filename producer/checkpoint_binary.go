@@ -7,41 +7,59 @@ import (
 	"time"
 )
 
-// The binary form, version 1. Integers are big-endian, varints those of
+// The binary form, version 2. Integers are big-endian, varints those of
 // encoding/binary, a text is its length as a uvarint and its bytes:
 //
 //	"SLCP", version (1 byte), length of the body (4)
 //	body: cluster id (text), producer id, epoch (varints),
 //	      taken: seconds since 1970 (varint), nanoseconds (uvarint),
-//	      number of runs (uvarint), of each: topic (text), topic id (16),
+//	      age of its verification (uvarint),
+//	      number of topics (uvarint), of each: name (text), topic id (16),
+//	      its partition count, age of its verification (uvarints),
 //	      number of partitions (uvarint), of each, as varints: partition, less
-//	      the one before it; epoch, less that above; next; offset
+//	      the one before it; epoch, less that above; next; offset; and as
+//	      uvarints: age of its verification, log end less offset
+//	      number of sections (uvarint), of each: tag (uvarint), content (text)
 //	CRC-32C of all before it (4)
+//
+// An age is formAge. No section is defined yet: they are the room for what a
+// later release adds, such as the input position, bytes of the user's, and the
+// version of a transform. A section that a reader does not know is an error, as
+// it may be one without which the lane must not go on.
+//
+// Version 1 had neither counts, nor ages and log ends, nor sections.
 const (
 	checkpointMagic   = "SLCP"
-	checkpointVersion = 1
+	checkpointVersion = 2
 
 	formHead = len(checkpointMagic) + 1 + 4
 	formTail = 4
 
-	leastTopic     = 1 + 16 + 1 // bytes of a run without name and partitions
-	leastPartition = 4          // bytes
+	leastTopic     = 1 + 16 + 1 // bytes of a topic in version 1, without name and partitions
+	leastPartition = 4          // bytes, likewise
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (f *checkpointForm) binary() []byte {
-	b := append([]byte(checkpointMagic), checkpointVersion, 0, 0, 0, 0)
+	b := append([]byte(checkpointMagic), byte(f.Version), 0, 0, 0, 0)
 	b = appendText(b, f.ClusterID)
 	b = binary.AppendVarint(b, f.ProducerID)
 	b = binary.AppendVarint(b, f.Epoch)
 	b = binary.AppendVarint(b, f.Taken.Unix())
 	b = binary.AppendUvarint(b, uint64(f.Taken.Nanosecond()))
+	if f.Version > 1 {
+		b = binary.AppendUvarint(b, uint64(f.Age))
+	}
 	b = binary.AppendUvarint(b, uint64(len(f.Topics)))
 	for i := range f.Topics {
 		t := &f.Topics[i]
 		b = appendText(b, t.Topic)
 		b = append(b, t.ID[:]...)
+		if f.Version > 1 {
+			b = binary.AppendUvarint(b, uint64(t.Count))
+			b = binary.AppendUvarint(b, uint64(t.Age))
+		}
 		b = binary.AppendUvarint(b, uint64(len(t.Partitions)))
 		last := int64(0)
 		for _, p := range t.Partitions {
@@ -49,8 +67,15 @@ func (f *checkpointForm) binary() []byte {
 			b = binary.AppendVarint(b, p.Epoch-f.Epoch)
 			b = binary.AppendVarint(b, p.Next)
 			b = binary.AppendVarint(b, p.Offset)
+			if f.Version > 1 {
+				b = binary.AppendUvarint(b, uint64(p.Age))
+				b = binary.AppendUvarint(b, uint64(p.Behind))
+			}
 			last = p.Partition
 		}
+	}
+	if f.Version > 1 {
+		b = binary.AppendUvarint(b, 0) // sections
 	}
 	binary.BigEndian.PutUint32(b[formHead-4:], uint32(len(b)-formHead))
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -68,7 +93,7 @@ func parseBinary(data []byte) (*checkpointForm, error) {
 		return nil, badCheckpoint("it is empty")
 	case !strings.HasPrefix(checkpointMagic, string(head)):
 		return nil, badCheckpoint("it does not begin as one")
-	case len(data) > len(head) && data[len(head)] != checkpointVersion:
+	case len(data) > len(head) && !readableVersion(int(data[len(head)])):
 		return nil, badVersion(int(data[len(head)]))
 	case len(data) < formHead:
 		return nil, badCheckpoint("it is cut short after %d bytes", len(data))
@@ -84,23 +109,30 @@ func parseBinary(data []byte) (*checkpointForm, error) {
 	if binary.BigEndian.Uint32(sum) != crc32.Checksum(body, castagnoli) {
 		return nil, badCheckpoint("the checksum is wrong")
 	}
-	r := formReader{rest: body[formHead:]}
+	r := formReader{rest: body[formHead:], version: int(data[len(head)])}
 	f := r.form()
-	if r.bad || len(r.rest) > 0 {
+	switch {
+	case r.bad || len(r.rest) > 0 && r.section == 0:
 		return nil, badCheckpoint("its parts do not fit its length")
+	case r.section > 0:
+		return nil, badCheckpoint("it has a section %d, of a later release", r.section)
 	}
 	return f, nil
 }
 
+func readableVersion(v int) bool { return 1 <= v && v <= checkpointVersion }
+
 // formReader reads a body from its front. After the end it gives zeros, and is
 // bad. No count makes it allocate more than the bytes behind it can stand for.
 type formReader struct {
-	rest []byte
-	bad  bool
+	rest    []byte
+	version int
+	bad     bool
+	section uint64 // the first one, of which none is known
 }
 
 func (r *formReader) form() *checkpointForm {
-	f := &checkpointForm{Version: checkpointVersion, ClusterID: string(r.text())}
+	f := &checkpointForm{Version: r.version, ClusterID: string(r.text())}
 	f.ProducerID, f.Epoch = r.varint(), r.varint()
 	seconds, nanos := r.varint(), r.uvarint()
 	if nanos >= uint64(time.Second) {
@@ -108,17 +140,32 @@ func (r *formReader) form() *checkpointForm {
 		return f
 	}
 	f.Taken = time.Unix(seconds, int64(nanos)).UTC()
+	if r.version > 1 {
+		f.Age = formAge(r.uvarint())
+	}
 	f.Topics = make([]topicForm, r.count(leastTopic))
 	for i := range f.Topics {
 		t := &f.Topics[i]
 		t.Topic = string(r.text())
 		copy(t.ID[:], r.bytes(uint64(len(t.ID))))
+		if r.version > 1 {
+			t.Count, t.Age = int64(r.uvarint()), formAge(r.uvarint())
+		}
 		t.Partitions = make([]partitionForm, r.count(leastPartition))
 		last := int64(0)
 		for j := range t.Partitions {
 			last += r.varint()
-			t.Partitions[j] = partitionForm{last, f.Epoch + r.varint(), r.varint(), r.varint()}
+			p := &t.Partitions[j]
+			p.Partition, p.Epoch, p.Next, p.Offset = last, f.Epoch+r.varint(), r.varint(), r.varint()
+			if r.version > 1 {
+				p.Age, p.Behind = formAge(r.uvarint()), int64(r.uvarint())
+			}
 		}
+	}
+	if r.version == 1 {
+		f.completeVersionOne()
+	} else if n := r.uvarint(); n > 0 {
+		r.section = max(1, r.uvarint())
 	}
 	return f
 }

@@ -11,6 +11,8 @@ import (
 const (
 	maxTopicName = 249   // bytes; Kafka allows no more
 	maxClusterID = 32767 // bytes; the longest string of Kafka's protocol
+
+	maxAge formAge = 100 * 366 * 24 * 3600 // seconds
 )
 
 // check reports all impossible values.
@@ -29,6 +31,7 @@ func (f *checkpointForm) check() error {
 	} else {
 		bad.between("the epoch", f.Epoch, 0, math.MaxInt16)
 	}
+	bad.age("the lane", f.Age)
 	bad.topics(f)
 	return bad.err()
 }
@@ -66,8 +69,10 @@ func (b *formFaults) topics(f *checkpointForm) {
 	for i := range f.Topics {
 		t := &f.Topics[i]
 		b.text("a topic name", t.Topic, 1, maxTopicName)
+		b.between(fmt.Sprintf("the partition count of topic %.300q", t.Topic), t.Count, 0, math.MaxInt32)
+		b.age(fmt.Sprintf("topic %.300q", t.Topic), t.Age)
 		if len(t.Partitions) == 0 {
-			b.add("topic %.300q has no partition", t.Topic)
+			b.bare(f, i)
 		}
 		for _, p := range t.Partitions {
 			b.partition(f, t.Topic, p)
@@ -79,6 +84,25 @@ func (b *formFaults) topics(f *checkpointForm) {
 			}
 			lastTopic, lastPartition = t.Topic, p.Partition
 		}
+	}
+}
+
+// bare checks a topic without partitions against the one before it.
+func (b *formFaults) bare(f *checkpointForm, i int) {
+	t := &f.Topics[i]
+	switch {
+	case f.Version == 1:
+		b.add("topic %.300q has no partition", t.Topic)
+	case i > 0 && f.Topics[i-1].Topic > t.Topic:
+		b.add("topic %.300q is out of order", t.Topic)
+	case i > 0 && f.Topics[i-1].Topic == t.Topic && f.Topics[i-1].ID == t.ID:
+		b.add("topic %.300q is there twice", t.Topic)
+	}
+}
+
+func (b *formFaults) age(what string, a formAge) {
+	if a < 0 || a > maxAge {
+		b.add("%s was verified %d s before the checkpoint, not from 0 to %d", what, a-1, maxAge-1)
 	}
 }
 
@@ -97,6 +121,10 @@ func (b *formFaults) partition(f *checkpointForm, topic string, p partitionForm)
 	}
 	if p.Offset < -1 {
 		b.between(at("the offset"), p.Offset, -1, math.MaxInt64)
+	}
+	b.age(fmt.Sprintf("topic %.300q partition %d", topic, p.Partition), p.Age)
+	if p.Behind < 0 || p.Behind > math.MaxInt64-max(p.Offset, 0) {
+		b.add("%s", at("the log ends before the last record, or nowhere"))
 	}
 }
 

@@ -31,7 +31,7 @@ func parseJSON(data []byte) (*checkpointForm, error) {
 	if v.Version == nil {
 		return nil, badCheckpoint("it is not the JSON of one: it has no version")
 	}
-	if *v.Version != checkpointVersion {
+	if !readableVersion(*v.Version) {
 		return nil, badVersion(*v.Version)
 	}
 	f := &checkpointForm{}
@@ -43,6 +43,9 @@ func parseJSON(data []byte) (*checkpointForm, error) {
 	f.Taken = f.Taken.UTC()
 	if f.CRC32C != f.sum() {
 		return nil, badCheckpoint("the checksum is wrong")
+	}
+	if f.Version == 1 {
+		f.completeVersionOne()
 	}
 	return f, nil
 }

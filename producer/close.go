@@ -17,15 +17,17 @@ func (pr *Producer) Flush(ctx context.Context) error {
 	return pr.flush(ctx, pr.eachLane)
 }
 
-// Flush is Producer.Flush for the records of the lane.
+// Flush is Producer.Flush for the records of the lane. It returns nil also where
+// some of them are not known to be written: Err says so, at the latest before
+// their callbacks run.
 func (l *Lane) Flush(ctx context.Context) error {
 	if l.pr.delivery.inCallback() {
 		return ErrInCallback
 	}
-	return l.pr.flush(ctx, l.alone)
+	return l.pr.flush(ctx, l.only)
 }
 
-func (l *Lane) alone(do func(*Lane)) { do(l) }
+func (l *Lane) only(do func(*Lane)) { do(l) }
 
 // flush waits for what is in the lanes.
 func (pr *Producer) flush(ctx context.Context, lanes func(func(*Lane))) error {
@@ -142,6 +144,7 @@ func (pr *Producer) end() {
 	pr.loops.Wait()
 	pr.encoders.stop()
 	pr.auditor.stop()
+	pr.verifier.stop()
 	pr.ending.Do(func() {
 		pr.eachLane((*Lane).end)
 		pr.each((*partition).abort)
@@ -164,9 +167,9 @@ func (l *Lane) Close(ctx context.Context) error {
 		return ErrInCallback
 	}
 	l.closing.Store(true)
-	err := l.pr.flush(ctx, l.alone)
+	err := l.pr.flush(ctx, l.only)
 	l.shut() // a Produce that overlaps may have got its place behind that
-	if err = cmp.Or(err, l.pr.flush(ctx, l.alone)); err != nil {
+	if err = cmp.Or(err, l.pr.flush(ctx, l.only)); err != nil {
 		return err
 	}
 	l.pr.forget(l)
@@ -188,21 +191,6 @@ func (pr *Producer) forget(l *Lane) {
 	delete(pr.lanes, l)
 }
 
-// noteAwake notes that the process runs, and if it did not for so long that a
-// broker may have forgotten it meanwhile.
-func (pr *Producer) noteAwake(now time.Time) {
-	if last := pr.awake.Load(); !pr.remembered(last, now) {
-		pr.woke.Store(now)
-	}
-	pr.awake.Store(now)
-	pr.beat.Inc()
-}
-
-// sleptSince reports whether the process stood still for so long after then.
-func (pr *Producer) sleptSince(then, now time.Time) bool {
-	return pr.woke.Load().After(then) || !pr.remembered(pr.awake.Load(), now)
-}
-
 // deadlines gives up records whose time is over. It looks ten times a second,
 // and only while there are any.
 func (pr *Producer) deadlines(ctx context.Context) {
@@ -214,7 +202,7 @@ func (pr *Producer) deadlines(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			pr.noteAwake(now)
+			pr.beat.Inc()
 			if pr.budget.used.Load() == 0 {
 				continue
 			}

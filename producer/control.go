@@ -354,7 +354,7 @@ func (c *control) apply(t *topic) (gaps bool) {
 			code = retry.Code(known.Err)
 		}
 		t.unknown(code, finalForTopic(code))
-		return !t.idle()
+		return !t.idle() || t.declared.Load() && t.lane.awaiting.Load() > 0
 	}
 	if known.ID != ([16]byte{}) {
 		id := known.ID

@@ -51,6 +51,7 @@ type refusal struct {
 	topic     string
 	partition int32
 	d         delivery
+	outcome   Outcome
 	err       error
 }
 
@@ -200,9 +201,9 @@ func (d *deliverer) tellAll() {
 }
 
 func (d *deliverer) tell(r refusal) {
-	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: NotWritten}
-	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: NotWritten, Err: r.err}
-	d.pr.stats.outcome(NotWritten, 1)
+	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: r.outcome}
+	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err}
+	d.pr.stats.outcome(r.outcome, 1)
 	defer func() {
 		d.left.Inc()
 		d.signal() // a round may be long, and Produce waits for the first of it

@@ -20,11 +20,20 @@ import (
 // the records under way in other partitions, and Resume can carry on from the
 // last checkpoint. The producer and its other lanes are not concerned.
 //
-// Another process may carry a lane on that was only taken for dead, so a lane
-// counts on company for good: as long as all write the same records, each is in
-// the log once. For that a lane asks brokers how far the log is before it begins
-// anywhere, which wants READ on the topics (ErrCannotAsk); it begins no epoch of
-// its own; and a record that it did not see written is Unknown, never NotWritten.
+// Another process may carry on a lane whose owner was only taken for dead. So a
+// lane always allows for other owners that write the same records; each record
+// is then in the log once. For that a lane asks the leader how far the log is
+// before it begins anywhere, which needs READ on the topics (ErrCannotAsk). It
+// begins no epoch of its own. And a record that it did not see written, be it
+// refused by Produce itself, is Unknown and never NotWritten: another owner may
+// have written it.
+//
+// The partition of a record must follow from the record: a lane refuses one that
+// has neither a key nor a Pin, or whose key partitioner.ignore.keys ignores. Keys
+// are spread over as many partitions as the topic had when the lane learnt of
+// it; the checkpoint holds that number, and partitions that are added later get
+// records only by a Pin. To use them stop the lane in good order (Flush,
+// Checkpoint, Close) and begin a new one.
 //
 // Its methods may be called by any number of goroutines at once, like those of
 // a Producer.
@@ -35,6 +44,13 @@ type Lane struct {
 	identity atomic.Pointer[identity]
 	broken   atomic.Pointer[failure]
 
+	// marked is when the first mark was taken: until then no other process can
+	// have the producer ID. Zero while there is none.
+	marked    atomic.Time
+	firstMark sync.Once
+	surveyed  atomic.Time  // when the verifier was asked last to look after it
+	awaiting  atomic.Int32 // marks that wait for declared topics to be known
+
 	topicsMu sync.Mutex
 	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
 	recent   atomic.Pointer[topic]             // the latest one looked for: most lanes have one
@@ -43,8 +59,11 @@ type Lane struct {
 	closed   atomic.Bool // nothing is accepted any more
 }
 
-// failure is why a lane has stopped, or can have no checkpoint.
-type failure struct{ err error }
+// failure is why a lane has stopped.
+type failure struct {
+	err  error
+	told atomic.Bool // the log and the other partitions know
+}
 
 func newLane(pr *Producer, stops bool) *Lane {
 	l := &Lane{pr: pr, stops: stops}
@@ -55,9 +74,25 @@ func newLane(pr *Producer, stops bool) *Lane {
 // Lane returns a new lane. It costs nothing before its first record, with which
 // it gets its producer ID; thousands are fine. Close ends it, as the end of the
 // producer does.
-func (pr *Producer) Lane() *Lane {
+//
+// The topics are those that it will write to. Name them, so that the first
+// checkpoint, which is stored before the first record, holds how many partitions
+// each has and where its logs end. Records may go to other topics, too. But what
+// a lane did in one of those before the next checkpoint can only be carried on
+// while the number of its partitions stays the same, and records with old
+// timestamps may end in ErrStateLost there. A name that no topic can have stops
+// the lane.
+func (pr *Producer) Lane(topics ...string) *Lane {
 	l := newLane(pr, true)
 	pr.add(l)
+	for _, name := range topics {
+		t, err := l.topic(name)
+		if err != nil {
+			l.fail(err)
+			break
+		}
+		t.declared.Store(true)
+	}
 	return l
 }
 
@@ -76,15 +111,23 @@ func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
 func (l *Lane) hand(ctx context.Context, rec *Record, done func(Result)) {
 	if at, err := l.produce(ctx, rec, done, l.pr.cfg.MaxBlock, false); err != nil {
 		l.fail(err)
-		l.pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, err})
+		l.pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, l.refused(), err})
 	}
+}
+
+// refused is the outcome of a record that was never sent.
+func (l *Lane) refused() Outcome {
+	if l.stops {
+		return Unknown // another owner of the lane may have written it
+	}
+	return NotWritten
 }
 
 // TryProduce is Producer.TryProduce in the lane.
 func (l *Lane) TryProduce(rec Record, done func(Result)) error {
 	at, err := l.produce(context.Background(), &rec, done, 0, false)
 	if err != nil {
-		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: NotWritten, Err: err}
+		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: l.refused(), Err: err}
 	}
 	return nil
 }
@@ -103,17 +146,17 @@ func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
 	}
 	pr := l.pr
 	if pr.delivery.inCallback() {
-		return w.giveUp(NotWritten, ErrInCallback)
+		return w.giveUp(l.refused(), ErrInCallback)
 	}
 	for i := range recs {
 		done := func(r Result) { w.done(i, r) }
 		if at, err := l.produce(ctx, &recs[i], done, pr.cfg.MaxBlock, true); err != nil {
 			l.fail(err)
-			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: NotWritten, Err: err}
-			pr.stats.outcome(NotWritten, 1)
+			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: l.refused(), Err: err}
+			pr.stats.outcome(re.Outcome, 1)
 			w.done(i, Result{
 				Topic: recs[i].Topic, Partition: at, Offset: -1, Tag: recs[i].Tag,
-				Outcome: NotWritten, Err: re,
+				Outcome: re.Outcome, Err: re,
 			})
 		}
 	}
@@ -131,7 +174,7 @@ func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
 // Err says why the lane has stopped: an error with ErrLaneFailed in its chain,
 // and the first record's that was not written. It is nil while the lane goes on.
 func (l *Lane) Err() error {
-	if f := l.broken.Load(); f != nil && l.stops {
+	if f := l.broken.Load(); f != nil {
 		return f.err
 	}
 	return nil
@@ -139,16 +182,33 @@ func (l *Lane) Err() error {
 
 // fail stops the lane.
 func (l *Lane) fail(err error) {
-	if !l.broken.CompareAndSwap(nil, &failure{because(ErrLaneFailed, err)}) || !l.stops {
+	l.broke(err)
+	l.spread()
+}
+
+// broke notes why the lane stops, if it is one that does. It takes no lock, so
+// that a partition can call it under its own: whoever is told of the record finds
+// the lane stopped.
+func (l *Lane) broke(err error) {
+	if l.stops {
+		l.broken.CompareAndSwap(nil, &failure{err: because(ErrLaneFailed, err)})
+	}
+}
+
+// spread tells the log and all that is in the lane that it has stopped. The
+// caller holds no lock.
+func (l *Lane) spread() {
+	f := l.broken.Load()
+	if f == nil || f.told.Swap(true) {
 		return
 	}
 	if !l.pr.closing.Load() {
-		l.pr.log.Error("a lane has stopped", "err", err)
+		l.pr.log.Error("a lane has stopped", "err", f.err)
 	}
 	for _, t := range *l.topics.Load() {
-		t.fail(time.Now(), l.Err())
+		t.fail(time.Now(), f.err)
 	}
-	l.each(func(p *partition) { p.stop(l.Err()) })
+	l.each(func(p *partition) { p.stop(f.err) })
 }
 
 // topic returns the topic of the name, which it makes known to the control loop
@@ -180,6 +240,9 @@ func (l *Lane) topic(name string) (*topic, error) {
 	t := &topic{
 		pr: l.pr, lane: l, name: name,
 		limit: wire.BatchLimit(l.pr.cfg.MaxRequestBytes, l.pr.cfg.ClientID, name),
+	}
+	if l.resumed != nil {
+		t.carryOn(l.resumed.topics[name])
 	}
 	all[name] = t
 	l.topics.Store(&all)

@@ -19,10 +19,6 @@ func TestResumeRefuses(t *testing.T) {
 		spoil func(*producertest.Cluster, *producer.Checkpoint) error
 		want  error
 	}{
-		{"state gone", func(c *producertest.Cluster, _ *producer.Checkpoint) error {
-			time.Sleep(13 * time.Hour) // more than half of producer.id.expiration.ms
-			return c.ForgetProducers("t", 0)
-		}, producer.ErrStateLost},
 		{"topic recreated", func(c *producertest.Cluster, _ *producer.Checkpoint) error {
 			return errors.Join(c.DeleteTopic("t"), c.CreateTopic("t", 1))
 		}, producer.ErrTopicRecreated},

@@ -24,7 +24,7 @@ func TestLanesHaveTheirOwnSequences(t *testing.T) {
 			return producertest.Fault{}
 		})
 		for i := range 300 {
-			lanes[i%3].Produce(t.Context(), producer.Record{Topic: "t", Value: []byte(fmt.Sprint(i))}, func(r producer.Result) {
+			lanes[i%3].Produce(t.Context(), numbered(i), func(r producer.Result) {
 				if r.Err != nil {
 					t.Error(r.Err)
 				}

@@ -3,6 +3,7 @@ package producer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +16,10 @@ import (
 // Mark is a point in the order of Produce calls of a lane: some records lie
 // before it, the others behind.
 type Mark struct {
-	lane  *Lane
-	id    *identity
-	taken time.Time
+	lane   *Lane
+	id     *identity
+	taken  time.Time
+	topics []TopicCheckpoint
 
 	mu    sync.Mutex
 	left  int // partitions that have not come so far
@@ -54,15 +56,21 @@ func (l *Lane) Mark(ctx context.Context) (*Mark, error) {
 	if err := l.identify(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.pr.flushTopics(ctx, l.alone); err != nil {
+	if err := l.declare(ctx); err != nil {
+		return nil, fmt.Errorf("producer: checkpoint: %w", err)
+	}
+	if err := l.pr.flushTopics(ctx, l.only); err != nil {
 		return nil, err
 	}
 	m := &Mark{lane: l, id: l.identity.Load(), taken: time.Now().Round(0), done: make(chan struct{}), left: 1}
+	l.firstMark.Do(func() { l.marked.Store(m.taken) })
+	m.topics = l.topicCheckpoints()
 	if f := l.broken.Load(); f != nil { // also by what waited for its topic
 		return nil, fmt.Errorf("producer: checkpoint: %w", f.err)
 	}
 	l.each(func(p *partition) { p.placeMark(m) })
 	m.reached()
+	l.pr.verifier.refresh(l, m.taken)
 	return m, nil
 }
 
@@ -92,6 +100,74 @@ func (l *Lane) identify(ctx context.Context) error {
 	return nil
 }
 
+// awaitTopics waits until all topics are known that want says.
+func (l *Lane) awaitTopics(ctx context.Context, want func(*topic) bool) error {
+	var missing *topic
+	known := func() bool {
+		missing = nil
+		for _, t := range *l.topics.Load() {
+			if want(t) && t.parts.Load() == nil {
+				missing = t
+			}
+		}
+		return missing == nil
+	}
+	if known() {
+		return nil
+	}
+	l.awaiting.Inc() // so that control goes on asking
+	defer l.awaiting.Dec()
+	l.pr.control.refresh()
+	err := l.pr.delivery.await(ctx, func() bool { return known() || l.pr.closing.Load() })
+	switch {
+	case err != nil:
+		return fmt.Errorf("topic %q is not known: %w", missing.name, because(err, l.pr.control.lastError()))
+	case missing != nil:
+		return ErrClosed
+	}
+	return nil
+}
+
+// declare makes the partitions of the topics for which the lane was made, so
+// that the first checkpoint has them all, with the ends of their logs.
+func (l *Lane) declare(ctx context.Context) error {
+	declared := func(t *topic) bool { return t.declared.Load() }
+	if err := l.awaitTopics(ctx, declared); err != nil {
+		return err
+	}
+	if !l.alone() {
+		return nil
+	}
+	for _, t := range *l.topics.Load() {
+		if declared(t) {
+			parts := *t.parts.Load()
+			for i := range parts {
+				t.partition(parts, int32(i))
+			}
+		}
+	}
+	err := l.survey(ctx, declared)
+	if err != nil && !errors.Is(err, ErrCannotAsk) && ctx.Err() == nil {
+		l.pr.log.Warn("a lane begins without the ends of some logs", "err", err)
+		return nil // some leader is not there; it matters only if its partition becomes a rare case
+	}
+	return err
+}
+
+// topicCheckpoints is what a checkpoint says of the topics of the lane.
+func (l *Lane) topicCheckpoints() []TopicCheckpoint {
+	var all []TopicCheckpoint
+	for _, t := range *l.topics.Load() {
+		if t.parts.Load() != nil {
+			all = append(all, TopicCheckpoint{
+				Topic: t.name, TopicID: t.knownID(), Partitions: t.spread.Load(), Verified: t.verifiedAt(),
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b TopicCheckpoint) int { return strings.Compare(a.Topic, b.Topic) })
+	return all
+}
+
 // Checkpoint waits until everything before the mark is written, and returns how
 // far the lane was there. Nothing behind the mark is counted. It fails if a
 // record of the lane is not known to be written, and when ctx ends; then it may
@@ -115,7 +191,7 @@ func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	})
 	return Checkpoint{
 		ClusterID: m.lane.pr.clusterID.Load(), ProducerID: m.id.producerID, Epoch: m.id.epoch,
-		Taken: m.taken, Partitions: slices.Clone(m.parts),
+		Taken: m.taken, Verified: m.lane.verifiedSince(), Topics: slices.Clone(m.topics), Partitions: slices.Clone(m.parts),
 	}, nil
 }
 
@@ -142,18 +218,26 @@ func (p *partition) passMarks() {
 		p.marks = p.marks[1:]
 		if p.gap != nil {
 			m.fail(p.gap)
-		} else if p.pos != (position{offset: -1}) {
-			m.add(p.checkpoint())
+		} else {
+			m.add(p.checkpoint(m))
 		}
 		m.reached()
 	}
 }
 
-func (p *partition) checkpoint() PartitionCheckpoint {
-	return PartitionCheckpoint{
+func (p *partition) checkpoint(m *Mark) PartitionCheckpoint {
+	pc := PartitionCheckpoint{
 		Topic: p.topic.name, TopicID: p.topic.knownID(), Partition: p.index,
 		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
+		Verified: p.verifiedAt(m.taken),
 	}
+	if p.pos == (position{offset: -1}) {
+		pc.Epoch = m.id.epoch
+	}
+	if end := p.verified.end; end > pc.Offset+1 {
+		pc.LogEnd = end
+	}
+	return pc
 }
 
 // advance notes a batch with its outcome.
@@ -161,7 +245,10 @@ func (p *partition) advance(b *batch, gap error, offset int64) {
 	n := uint64(b.Records())
 	p.settled += n
 	if gap != nil {
-		p.gap = cmp.Or(p.gap, gap)
+		if p.gap == nil && p.shared {
+			p.gap = gap
+			p.topic.lane.broke(gap)
+		}
 		return
 	}
 	if b.attempts > 0 { // else a former process wrote it

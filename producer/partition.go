@@ -42,7 +42,9 @@ type partition struct {
 	anchor  anchor    // the last success
 	acked   acked     // by whom it was given
 	old     int       // sealed batches with old timestamps
-	inquiry inquiry
+	// verified is when nothing was behind what a lane had written.
+	verified verified
+	inquiry  inquiry
 	// brokersTime: the broker puts its own timestamps on records.
 	brokersTime bool
 	pending     pending
@@ -94,7 +96,7 @@ type effects struct {
 	fenced  bool
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
-	gap     error  // of a record that is not written
+	failed  bool   // the lane has stopped
 }
 
 func newPartition(t *topic, index int32) *partition {
@@ -103,6 +105,7 @@ func newPartition(t *topic, index int32) *partition {
 		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
 	p.shared = t.lane.stops
+	p.verified.at, p.verified.readBy = t.verified.Load(), noneAcked
 	if r := t.lane.resumed; r != nil {
 		p.resume(r, t.lane.identity.Load())
 	}
@@ -112,6 +115,9 @@ func newPartition(t *topic, index int32) *partition {
 // do carries out what was collected under the lock.
 func (p *partition) do(fx effects) {
 	p.report(fx) // before the callbacks: who is told of a loss finds it in Stats
+	if fx.failed {
+		p.topic.lane.spread()
+	}
 	p.pr.budget.give(fx.share, fx.free)
 	if fx.deliver {
 		p.pr.delivery.enqueue(p)
@@ -130,9 +136,6 @@ func (p *partition) do(fx effects) {
 	}
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
-	}
-	if fx.gap != nil {
-		p.topic.lane.fail(fx.gap)
 	}
 }
 
@@ -168,6 +171,9 @@ func (p *partition) append(a *admission) {
 	}
 	b := p.open
 	b.Append(&a.rec, a.d)
+	if a.dated {
+		b.oldest = min(b.oldest, a.rec.Timestamp)
+	}
 	b.cost += int64(a.size)
 	b.urgent = b.urgent || a.urgent
 	p.accepted++
@@ -216,7 +222,7 @@ func (p *partition) mostRecords() int {
 func (p *partition) seal() {
 	b := p.open
 	p.shutBatch()
-	if !p.resting {
+	if !p.resting && !(p.shared && p.waitsForWord()) { // see hearOfOthers
 		p.encode(b)
 	}
 }
@@ -234,8 +240,12 @@ func (p *partition) shutBatch() {
 // noteAge counts a batch whose timestamps are so old that a broker might forget
 // the producer by them, unless the broker puts its own on records.
 func (p *partition) noteAge(b *batch) {
-	limit := time.Now().Add(-p.pr.cfg.ProducerIDExpiration / 2)
-	if b.old = b.MaxTimestamp() < limit.UnixMilli() && !p.brokersTime; b.old {
+	limit := time.Now().Add(-p.pr.cfg.ProducerIDExpiration / 2).UnixMilli()
+	stamp := b.MaxTimestamp()
+	if p.shared {
+		stamp = min(stamp, b.oldest) // another owner may have cut the batch so that it ends there
+	}
+	if b.old = stamp < limit && !p.brokersTime; b.old {
 		p.old++
 	}
 }
@@ -380,8 +390,8 @@ func (p *partition) stop(why error) {
 	var fx effects
 	if p.fatal == nil {
 		p.fatal = why
-		p.settleDown(&fx, time.Now())
 	}
+	p.settleDown(&fx, time.Now())
 	p.mu.Unlock()
 	p.do(fx)
 }

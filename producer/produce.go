@@ -88,6 +88,10 @@ func (w *waitAll) giveUp(o Outcome, err error) Results {
 	return w.results
 }
 
+// errNoFixedPlace: who resumes the lane would put the record elsewhere.
+var errNoFixedPlace = fmt.Errorf("%w: in a lane the partition must follow from the record: "+
+	"it needs a key (and partitioner.ignore.keys=false) or a Pin", ErrInvalidRecord)
+
 // produce gives the record its place, or says why not. The partition is -1 as
 // long as none is chosen.
 func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
@@ -108,8 +112,11 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 	if err != nil {
 		return -1, err
 	}
-	if rec.Partition.next < 0 {
+	switch {
+	case rec.Partition.next < 0:
 		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
+	case l.stops && rec.Partition.next == 0 && (rec.Key == nil || pr.cfg.PartitionerIgnoreKeys):
+		return -1, errNoFixedPlace
 	}
 	// Field by field: a composite literal is made elsewhere and copied, which
 	// costs as much as the encoding.

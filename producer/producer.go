@@ -24,7 +24,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/config"
@@ -48,6 +47,7 @@ type Producer struct {
 	delivery  deliverer
 	control   control
 	auditor   auditor
+	verifier  verifier
 	encoders  encoders
 	stats     counters
 	clusterID atomic.String            // "" if not known
@@ -61,9 +61,8 @@ type Producer struct {
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup // all but delivery
 
-	beat        atomic.Uint32             // counts tenths of a second
-	awake, woke atomic.Time               // see noteAwake
-	senders     atomic.Pointer[[]*broker] // replaced as a whole, by control
+	beat    atomic.Uint32             // counts tenths of a second
+	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
 
 	main    *Lane // of the records produced without one
 	lanesMu sync.Mutex
@@ -93,7 +92,6 @@ func New(cfg config.Config) (*Producer, error) {
 		pr.codec = codec
 	}
 	pr.encoders.pr = pr
-	pr.awake.Store(time.Now())
 	pr.budget.limit = cfg.BufferBytes
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)
@@ -117,6 +115,7 @@ func (pr *Producer) start() {
 	pr.control = newControl(pr, ctx)
 	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
+	pr.verifier.pr, pr.verifier.ctx = pr, ctx
 	pr.auditor.pr, pr.auditor.ctx, pr.auditor.queues = pr, ctx, map[string][]*audit{}
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }

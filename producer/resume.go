@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
@@ -17,6 +19,7 @@ import (
 // resumed is what a lane carries on from.
 type resumed struct {
 	from       Checkpoint
+	topics     map[string]TopicCheckpoint
 	partitions map[inspect.Place]PartitionCheckpoint
 }
 
@@ -28,14 +31,16 @@ type resumed struct {
 // far the former process came.
 //
 // It asks the brokers about each partition of the checkpoint, for which they
-// want READ on the topics (ErrCannotAsk), and refuses where carrying on could
-// only be a guess, with all reasons in one error: ErrStateLost, ErrDataLoss,
-// ErrSecondOwner, ErrTopicRecreated, ErrOtherCluster, ErrCheckpoint. It waits for
-// brokers until ctx ends. About a partition that is not in the checkpoint the
-// lane asks with its first record, and stops if the answer is of that kind.
+// want READ on the topics (ErrCannotAsk), and refuses where the log is not that
+// of the checkpoint, with all reasons in one error: ErrDataLoss, ErrSecondOwner,
+// ErrTopicRecreated, ErrOtherCluster, ErrCheckpoint. A leader may lag behind for
+// some seconds, so ErrDataLoss takes at least twelve. Resume waits for brokers
+// until ctx ends. Where a broker has forgotten the producer ID the lane reads the
+// log, from the checkpoint on, with its first record there; it stops with
+// ErrStateLost if retention has deleted that part.
 //
-// The former process must not run any more. What holds if it does is said in
-// docs/exactly-once.md.
+// The former process may still run, and need not be stopped, as long as it
+// produces the same records. docs/exactly-once.md says what holds then.
 func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 	if pr.delivery.inCallback() {
 		return nil, ErrInCallback
@@ -51,7 +56,10 @@ func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 		return nil, fmt.Errorf("producer: resume: %w", badCheckpoint("it names no producer id"))
 	}
 	l := newLane(pr, true)
-	l.resumed = &resumed{from: c, partitions: map[inspect.Place]PartitionCheckpoint{}}
+	l.resumed = &resumed{from: c, topics: map[string]TopicCheckpoint{}, partitions: map[inspect.Place]PartitionCheckpoint{}}
+	for _, tc := range c.Topics {
+		l.resumed.topics[tc.Topic] = tc
+	}
 	for _, pc := range c.Partitions {
 		l.resumed.partitions[pc.place()] = pc
 	}
@@ -68,24 +76,32 @@ func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 // resume asks about the partitions of the checkpoint until all are found to be
 // good, or one is surely not.
 func (l *Lane) resume(ctx context.Context) error {
-	for _, pc := range l.resumed.from.Partitions {
+	for _, tc := range l.resumed.from.Topics {
+		if _, err := l.topic(tc.Topic); err != nil {
+			return err
+		}
+	}
+	for _, pc := range l.resumed.from.Partitions { // of a checkpoint made by hand
 		if _, err := l.topic(pc.Topic); err != nil {
 			return err
 		}
 	}
 	open := l.resumed.from.Partitions
 	l.awaitLeaders(ctx)
+	if err := l.sameTopics(ctx); err != nil {
+		return err
+	}
 	backoff := retry.NewBackoff(l.pr.cfg.RetryBackoff, l.pr.cfg.RetryBackoffMax)
-	var before map[inspect.Place]error // faults that one more look may disprove
+	since := map[inspect.Place]time.Time{} // a fault is found there
 	for {
 		again, faults, err := l.look(ctx, open)
 		if err != nil {
 			return err
 		}
-		if err := lasting(before, faults); err != nil {
+		if err := lasting(since, faults, time.Now()); err != nil {
 			return err
 		}
-		if before = faults; len(again) == 0 {
+		if len(again) == 0 {
 			break
 		}
 		open = again
@@ -95,7 +111,8 @@ func (l *Lane) resume(ctx context.Context) error {
 		case <-l.pr.closed:
 			return ErrClosed
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %q partition %d cannot be asked about", ctx.Err(), again[0].Topic, again[0].Partition)
+			why := errors.Join(slices.Collect(maps.Values(faults))...)
+			return because(fmt.Errorf("%w: %q partition %d cannot be asked about", ctx.Err(), again[0].Topic, again[0].Partition), why)
 		}
 	}
 	for _, pc := range l.resumed.from.Partitions {
@@ -123,12 +140,33 @@ func (l *Lane) awaitLeaders(ctx context.Context) {
 	})
 }
 
-// lasting joins the faults that were there before: an answer may come from a
-// broker that is no longer, or not yet, the leader.
-func lasting(before, now map[inspect.Place]error) error {
+// sameTopics waits until the topics of the checkpoint are known, and compares.
+func (l *Lane) sameTopics(ctx context.Context) error {
+	if err := l.awaitTopics(ctx, func(*topic) bool { return true }); err != nil {
+		return err
+	}
+	for _, tc := range l.resumed.from.Topics {
+		t, err := l.topic(tc.Topic)
+		if err != nil {
+			return err
+		}
+		if n := len(*t.parts.Load()); n < int(tc.Partitions) {
+			return fmt.Errorf("%w: %q has %d partitions, %d when the checkpoint was taken", ErrTopicRecreated, tc.Topic, n, tc.Partitions)
+		}
+	}
+	return nil
+}
+
+// lasting joins the faults that have been found for longer than a deposed leader
+// goes on: it may lack what the present one has. Since holds when each was found
+// first.
+func lasting(since map[inspect.Place]time.Time, found map[inspect.Place]error, now time.Time) error {
+	maps.DeleteFunc(since, func(at inspect.Place, _ time.Time) bool { return found[at] == nil })
 	var errs []error
-	for at, err := range now {
-		if before[at] != nil {
+	for at, err := range found {
+		if since[at].IsZero() {
+			since[at] = now
+		} else if now.Sub(since[at]) >= zombieSpan {
 			errs = append(errs, err)
 		}
 	}
@@ -163,7 +201,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 		}
 		for _, pc := range pcs {
 			e, ok := answer.Find(pc.place(), l.resumed.from.ProducerID)
-			fault := pc.fault(e, l.pr.remembered(l.resumed.from.Taken, time.Now()))
+			fault := pc.fault(e)
 			switch code := retry.Code(e.Code); {
 			case code == retry.TopicAuthorizationFailed:
 				return nil, nil, fmt.Errorf("%q: %w: %w", pc.Topic, ErrCannotAsk, code)
@@ -223,22 +261,18 @@ func (pc *PartitionCheckpoint) place() inspect.Place {
 	return inspect.Place{Topic: pc.Topic, Partition: pc.Partition}
 }
 
-// fault says why the broker's entry does not go with the checkpoint. From a fresh
-// one on a broker has forgotten nothing: where it knows nothing the partition was
-// quiet for long, and still is.
-func (pc *PartitionCheckpoint) fault(e inspect.Entry, fresh bool) error {
+// fault says why the broker's entry does not go with the checkpoint. A broker that
+// knows nothing is no fault: with the first record the lane finds out whether it
+// has forgotten anything.
+func (pc *PartitionCheckpoint) fault(e inspect.Entry) error {
 	ahead := throttle.Sequence(e.Last).Add(1).Distance(throttle.Sequence(pc.Next))
 	switch {
-	case e.Code != 0:
+	case e.Code != 0 || !e.Known:
 		return nil
-	case e.Known && e.Epoch > int32(pc.Epoch):
+	case e.Epoch > int32(pc.Epoch):
 		return fmt.Errorf("%w: epoch %d is there, the checkpoint has %d", ErrSecondOwner, e.Epoch, pc.Epoch)
-	case pc.Next == 0 && e.Known && e.Epoch < int32(pc.Epoch):
+	case pc.Next == 0 && e.Epoch < int32(pc.Epoch):
 		return nil // nothing of this epoch was there yet
-	case !e.Known && fresh:
-		return nil
-	case !e.Known:
-		return fmt.Errorf("%w: it knows nothing of the producer id, and the checkpoint is old", ErrStateLost)
 	case e.Epoch < int32(pc.Epoch), ahead >= throttle.MaxWindow:
 		return fmt.Errorf("%w: epoch %d, sequence %d is there, the checkpoint has %d, %d", ErrDataLoss, e.Epoch, e.Last, pc.Epoch, pc.Next)
 	}
@@ -251,6 +285,7 @@ func (p *partition) resume(r *resumed, id *identity) {
 	if pc, ok := r.partitions[p.place()]; ok {
 		pos = position{pc.Epoch, pc.Next, pc.Offset}
 		p.pos = pos
+		p.verified.at, p.verified.end = pc.Verified, pc.LogEnd
 	}
 	p.carryOn(pos, id)
 }
@@ -269,59 +304,85 @@ func (p *partition) carryOn(at position, id *identity) {
 // hearOfOthers acts on the broker's entry where other processes may have
 // written the same records, or still write.
 func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now time.Time, fx *effects) {
-	epoch := p.win.State().Epoch
-	if !e.Known && p.untouched(now) || p.pos.next == 0 && e.Known && e.Epoch < int32(epoch) {
-		p.inquiry.assured = true
-		return
+	epoch := int32(p.win.State().Epoch)
+	if p.pos.next == 0 && e.Epoch < epoch {
+		report.Known = false // of this lane it knows nothing
 	}
+	read := p.verified.readBy == acked{p.link.broker.id, p.leaderEpoch}
+	p.verified.readBy = noneAcked
+	report.Remembers = !report.Known && (read || p.showsAll(now))
 	found := p.win.Hear(report)
-	if found != throttle.FoundNothing && p.encoding > 0 {
+	if p.passes(found) && p.encoding > 0 {
 		// What is passed over is resolved without being sent; not while someone
 		// compresses it.
 		p.inquiry.wanted, p.pending.rest = true, true
 		return
 	}
+	if !report.Known && p.aheadInLog() {
+		p.passKnown(fx)
+		return // the batches behind are looked at next
+	}
 	if found == throttle.FoundInside {
 		p.recut(p.win.Inside(throttle.Sequence(e.Last)))
 		found = p.win.Hear(report)
 	}
-	if p.suspects(found, now, fx) {
+	if found != throttle.FoundGone && p.suspects(found, now, fx) {
 		return
 	}
 	switch found {
 	case throttle.FoundNothing, throttle.FoundPlace:
-		if p.inquiry.assured = e.Known && e.Epoch == int32(epoch); !p.inquiry.assured {
+		p.inquiry.clear = found == throttle.FoundNothing
+		p.inquiry.assured = report.Remembers || report.Known && e.Epoch == epoch
+		if !p.inquiry.assured {
 			fx.refresh = true // who says so is no leader
 			p.pauseUntil(now)
 		}
+	case throttle.FoundGone:
+		fx.audit = p.newAudit(readChain)
+		fx.audit.chain.Next = max(p.verified.end, p.pos.offset+1)
+		p.inquiry.reading = fx.audit
 	case throttle.FoundAhead:
-		fx.audit = &audit{p: p, addr: p.link.broker.addr.Load(), proof: true,
-			broker: p.link.broker.id, leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID}
+		fx.audit = p.newAudit(proveEntry)
 		p.inquiry.reading = fx.audit
 	case throttle.FoundLoss:
-		fx.gap = p.stopFor(ErrDataLoss)
-	case throttle.FoundOther:
-		fx.gap, fx.fenced = p.stopFor(ErrSecondOwner), true
+		p.stopFor(ErrDataLoss, fx)
 	default:
-		fx.gap = p.stopFor(ErrStateLost)
+		fx.fenced = true
+		p.stopFor(ErrSecondOwner, fx)
 	}
 }
 
-// untouched reports whether nothing can be missing where the broker knows
-// nothing of us: nothing was sent that it could have forgotten, and what a former
-// process sent behind the checkpoint it would still remember. It then takes the
-// next sequence, whichever that is, from whoever comes first.
-func (p *partition) untouched(now time.Time) bool {
-	for _, b := range p.sealed.all() {
-		if b.maybe && (p.pos != (position{offset: -1}) || !p.pr.remembered(b.created, now)) {
-			return false
-		}
+// passes reports whether acting on a finding resolves batches that were not sent.
+func (p *partition) passes(found throttle.Finding) bool {
+	return p.aheadInLog() || found != throttle.FoundNothing && found != throttle.FoundGone
+}
+
+// aheadInLog reports whether the log is known to hold more of the lane than is
+// resolved here.
+func (p *partition) aheadInLog() bool {
+	ahead := p.verified.next.Distance(p.win.Una())
+	return p.verified.seen && 0 < ahead && ahead < throttle.MaxWindow
+}
+
+// passKnown resolves what the log is known to hold.
+func (p *partition) passKnown(fx *effects) {
+	if p.open != nil {
+		p.shutBatch() // it is compressed if some of it has to be sent
 	}
-	if p.pr.sleptSince(p.anchor.acked, now) {
-		return false // while this process stood still another one may have come and gone
+	last := p.verified.next.Add(-1)
+	p.resolve(p.win.ReadUpTo(last), fx)
+	if left := p.win.Inside(last); left > 0 {
+		p.recut(left)
+		p.resolve(p.win.ReadUpTo(last), fx)
 	}
-	r := p.topic.lane.resumed
-	return r == nil || !p.anchor.acked.IsZero() || p.pr.remembered(r.from.Taken, now)
+}
+
+func (p *partition) newAudit(kind auditKind) *audit {
+	b := p.link.broker
+	return &audit{
+		kind: kind, p: p, topicID: p.topic.knownID(), addr: b.addr.Load(), broker: b.id,
+		leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID, asked: p.inquiry.put.Add(-zombieSpan),
+	}
 }
 
 // remembered reports whether brokers surely still know a producer that wrote
@@ -330,9 +391,15 @@ func (pr *Producer) remembered(then, now time.Time) bool {
 	return age(then, now) <= pr.cfg.ProducerIDExpiration/2
 }
 
-// stopFor is why the lane stops that cannot go on without a guess.
-func (p *partition) stopFor(why error) error {
-	return fmt.Errorf("%q partition %d: %w", p.topic.name, p.index, why)
+// stopFor stops the lane, which cannot go on without a guess. From here on the
+// partition sends nothing more; the others hear of it once the lock is free.
+func (p *partition) stopFor(why error, fx *effects) {
+	l := p.topic.lane
+	l.broke(fmt.Errorf("%q partition %d: %w", p.topic.name, p.index, why))
+	if p.fatal == nil {
+		p.fatal = l.Err()
+	}
+	fx.failed = true
 }
 
 // recut cuts the oldest batch in two, where a former process ended.
@@ -349,21 +416,58 @@ func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, no
 	case err == nil && e.Known && e.Epoch == int32(p.win.State().Epoch):
 		p.acked = acked{x.broker, x.leaderEpoch}
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)
-	case errors.Is(err, retry.TopicAuthorizationFailed):
-		p.topic.closedToUs.Store(true)
 	default:
-		fx.refresh = true
-		p.pauseUntil(now)
+		p.notRead(err, fx, now)
 	}
+}
+
+// notRead is for a reading that brought nothing: it is tried again.
+func (p *partition) notRead(err error, fx *effects, now time.Time) {
+	if errors.Is(err, retry.TopicAuthorizationFailed) {
+		p.topic.closedToUs.Store(true)
+		return
+	}
+	fx.refresh = true
+	p.pauseUntil(now)
+}
+
+// chainRead takes how far the lane is in the log, where the leader does not know
+// it. After that the leader's ignorance proves that there is nothing more.
+func (p *partition) chainRead(x *audit, err error, fx *effects, now time.Time) {
+	c := &x.chain
+	switch {
+	case errors.Is(err, inspect.ErrDeleted), errors.Is(err, errors.ErrUnsupported):
+		p.stopFor(because(ErrStateLost, err), fx)
+		return
+	case errors.Is(err, inspect.ErrTruncated):
+		if !p.lookAgain(now, fx) {
+			p.stopFor(because(ErrDataLoss, err), fx)
+		}
+		return
+	case err == nil && c.Known && c.Epoch > int32(p.win.State().Epoch):
+		fx.fenced = true
+		p.stopFor(ErrSecondOwner, fx)
+		return
+	}
+	if c.Known && c.Epoch == int32(p.win.State().Epoch) {
+		p.verified.next, p.verified.seen = throttle.Sequence(c.Last).Add(1), true
+	}
+	p.verified.end = max(p.verified.end, c.Next) // a reading that broke off goes on there
+	p.inquiry.wanted = true
+	if err != nil {
+		p.notRead(err, fx, now)
+		return
+	}
+	p.verified.at, p.verified.readBy = x.asked, acked{x.broker, x.leaderEpoch}
 }
 
 // askFirst is before each write from the gate, when it counts how far a former
 // process came.
-func (p *partition) askFirst(l *link, fx *effects) next {
+func (p *partition) askFirst(l *link, now time.Time, fx *effects) next {
 	p.inquiry.wanted = true
-	if p.asks(l) {
+	if p.asks(l, now) {
 		return next{kind: toAsk, number: p.inquiry.number}
 	}
-	fx.gap = p.stopFor(ErrCannotAsk)
+	p.stopFor(ErrCannotAsk, fx)
 	return next{}
 }

@@ -73,9 +73,17 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 // anchored notes a success, and whose timestamps the log of the topic has. An
 // answer to a duplicate carries one either way.
 func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
-	if b.attempts == 1 {
-		p.brokersTime = appendTime >= 0
+	switch {
+	case appendTime < 0:
+		p.brokersTime = false
+	case !p.shared && b.attempts == 1:
+		p.brokersTime = true
+	case p.shared && b.old && p.pr.remembered(time.UnixMilli(appendTime), now):
+		// Of a batch that another owner wrote the answer carries the timestamp
+		// that it has there, which is as old.
+		p.brokersTime = true
 	}
+	p.verifiedBySuccess()
 	p.anchor = anchor{acked: now, recorded: now}
 	if p.link != nil {
 		p.acked = acked{p.link.broker.id, p.leaderEpoch}
@@ -163,7 +171,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 	if b.large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
-		fx.gap = p.stopFor(b.lastErr)
+		p.stopFor(b.lastErr, fx)
 	}
 }
 
@@ -195,8 +203,8 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	case pd.newLog:
 		p.blame(ErrTopicRecreated)
 		p.resolve(p.win.NewLog(), fx)
-		if p.shared && fx.gap == nil {
-			fx.gap = p.stopFor(ErrTopicRecreated)
+		if p.shared {
+			p.stopFor(ErrTopicRecreated, fx)
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
@@ -321,7 +329,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 		}
 	}
 	p.advance(b, res.err, res.offset)
-	fx.gap = p.gap
+	fx.failed = fx.failed || p.gap != nil
 	p.passMarks()
 	if b.old {
 		p.old--

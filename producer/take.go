@@ -62,13 +62,13 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.pending.rest {
 		return next{} // the encoders will say so
 	}
-	if p.head() == nil || p.fatal != nil || p.shared && p.gap != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
 		return next{}
 	}
 	if now.Before(p.retryAt) {
 		return next{kind: later, when: p.retryAt}
 	}
-	if p.asks(l) {
+	if p.asks(l, now) {
 		return next{kind: toAsk, number: p.inquiry.number}
 	}
 	if when := p.sealIfDue(l, now); !when.IsZero() {
@@ -80,7 +80,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 		return next{}
 	}
 	if p.shared && p.win.AtGate() && !p.inquiry.assured {
-		return p.askFirst(l, fx)
+		return p.askFirst(l, now, fx)
 	}
 	b := p.sealed.all()[send.Batch-p.base]
 	if p.encode(b); !b.encoded {
@@ -91,8 +91,9 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	}
 	p.win.Commit()
 	b.epoch, b.base = send.Epoch, send.Base
-	b.attempts++
-	if b.attempts > 1 {
+	if b.attempts++; b.attempts == 1 {
+		b.first = now
+	} else {
 		p.pr.stats.resends.Inc()
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
@@ -181,17 +182,21 @@ func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
 
 // remembered reports whether the broker surely has not forgotten us yet.
 func (p *partition) remembered(now time.Time) bool {
-	half := p.pr.cfg.ProducerIDExpiration / 2
 	a := p.anchor
-	if a.acked.IsZero() && p.old == 0 {
-		return true
-	}
 	// The clock of the broker's memory is the timestamps of what it appended
 	// last, which may be any batch that is not resolved.
-	recorded := p.old > 0 || !a.acked.IsZero() && age(a.recorded, now) > half
+	recorded := p.old > 0 || !a.acked.IsZero() && !p.pr.remembered(a.recorded, now)
 	p.win.Caution(recorded)
-	idle := !a.acked.IsZero() && age(a.acked, now) > half
-	return !idle && !(recorded && p.win.InDoubt())
+	switch {
+	case p.shared:
+		return p.pr.remembered(p.verifiedAt(now), now) // and it asks at each gate anyway
+	case recorded && p.win.InDoubt():
+		return false
+	case !a.acked.IsZero() && !p.pr.remembered(a.acked, now):
+		return false
+	}
+	// Where nothing was acknowledged yet the memory dates from what may be there.
+	return !p.win.InDoubt() || p.pr.remembered(p.sealed.first().first, now)
 }
 
 // age is how long ago t was, by the wall or by the monotonic clock, whichever

@@ -22,6 +22,9 @@ type topic struct {
 	sticky  sticky
 	// closedToUs: a broker would not answer a question about our state there.
 	closedToUs atomic.Bool
+	declared   atomic.Bool  // the lane was made for it, see Producer.Lane
+	spread     atomic.Int32 // partitions over which a lane spreads keys; 0: not known yet
+	verified   atomic.Time  // of the partitions that have had no record, see verified
 
 	mu      sync.Mutex
 	waiting []early
@@ -127,7 +130,11 @@ func (t *topic) choose(parts slots, pin Pin, a *admission) int32 {
 	case pin.next > 0:
 		return pin.next - 1
 	case a.rec.Key != nil && !t.pr.cfg.PartitionerIgnoreKeys:
-		return int32(keyPartition(a.rec.Key, len(parts)))
+		n := len(parts)
+		if t.lane.stops {
+			n = int(t.spread.Load()) // grow has set it, before anybody sees parts
+		}
+		return int32(keyPartition(a.rec.Key, n))
 	}
 	a.free = true
 	return t.sticky.pick(parts, t.led())
@@ -203,6 +210,9 @@ func (t *topic) grow(n int) {
 	if old != nil && len(*old) >= n {
 		return
 	}
+	if t.lane.stops {
+		t.fixSpread(int32(n))
+	}
 	parts := make(slots, n)
 	for groups := 0; ; groups++ {
 		t.mu.Lock()
@@ -226,6 +236,21 @@ func (t *topic) grow(n int) {
 	}
 }
 
+// carryOn takes what a checkpoint says of the topic.
+func (t *topic) carryOn(tc TopicCheckpoint) {
+	t.spread.Store(tc.Partitions)
+	t.verified.Store(tc.Verified)
+}
+
+// fixSpread keeps a lane at the number of partitions by which it has placed keys.
+func (t *topic) fixSpread(n int32) {
+	if t.spread.CompareAndSwap(0, n) || t.spread.Load() == n {
+		return
+	}
+	t.pr.log.Warn("partitions were added to a topic; a lane goes on without them, for its keys must not move",
+		"topic", t.name, "partitions", n, "lane_uses", t.spread.Load())
+}
+
 // divide tells those that have a place among n partitions from the others.
 func divide(list []early, n int) (place, none []early) {
 	for i := range list {
@@ -244,7 +269,7 @@ func (t *topic) admit(parts slots, batch []early) {
 		at := t.choose(parts, e.pin, &e.admission)
 		if err := t.partition(parts, at).settleIn(&e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
-			t.pr.delivery.refuse(refusal{t.name, at, e.d, err})
+			t.pr.delivery.refuse(refusal{t.name, at, e.d, t.lane.refused(), err})
 		}
 	}
 }
@@ -278,13 +303,13 @@ func (t *topic) fail(before time.Time, err error) {
 	}
 	t.moving++
 	t.mu.Unlock()
+	t.lane.fail(err) // before anybody is told, or sees that nothing waits any more
 	var cost int64
 	for i := range gone {
 		cost += int64(gone[i].size)
-		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, err})
+		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, t.lane.refused(), err})
 	}
 	t.pr.budget.give(&t.pr.unled, cost)
-	t.lane.fail(err) // before a mark can see that nothing waits any more
 	t.moved(1)
 }
 

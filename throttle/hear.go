@@ -16,6 +16,10 @@ type Report struct {
 	// metadata said when the connection was made may be older than that, and
 	// then a zombie passes for current.
 	Current bool
+
+	// Remembers: were anything in the log behind the oldest unresolved batch of
+	// a resumed Window, a broker would know the producer ID.
+	Remembers bool
 }
 
 // Finding is what a Report means for a Window.
@@ -73,6 +77,8 @@ func (w *Window) Hear(r Report) Finding {
 	switch {
 	case r.Known && r.Epoch > int32(w.epoch):
 		return FoundOther
+	case !r.Known && w.resumed && r.Remembers:
+		return FoundNothing
 	case !r.Known:
 		return w.ifCurrent(r, FoundGone)
 	case r.Epoch < int32(w.epoch) || r.Last < 0:
@@ -130,6 +136,10 @@ func (w *Window) baseOf(i uint64) Sequence {
 	}
 	return w.at(i).base
 }
+
+// Una is the sequence of the oldest record without an outcome, or of the next
+// one if all have one.
+func (w *Window) Una() Sequence { return w.baseOf(w.una) }
 
 // search returns the first written batch that begins at sequence s or behind
 // it, max if there is none. s must not lie before una.

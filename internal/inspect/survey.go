@@ -1,0 +1,78 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Led is a partition, and the epoch in which the broker that is asked leads it.
+type Led struct {
+	Place
+	Epoch int32
+}
+
+// Survey asks a broker about many partitions that it leads: what it has of
+// producers, and where each log ended just before. A partition that the broker
+// did not lead in that epoch, before and after, has no log end: what was said of
+// it counts for nothing.
+//
+// It uses c as Conn.Do does.
+func Survey(ctx context.Context, c *conn.Conn, parts []Led) (Answer, map[Place]int64, error) {
+	ends, err := logEnds(ctx, c, parts)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	var q Question
+	for _, p := range parts {
+		q.Add(p.Place)
+	}
+	kresp, err := c.Do(ctx, q.Request())
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	after, err := logEnds(ctx, c, parts)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	for at := range ends {
+		if _, led := after[at]; !led {
+			delete(ends, at)
+		}
+	}
+	return Read(kresp.(*kmsg.DescribeProducersResponse)), ends, nil
+}
+
+// logEnds are the ends of the logs that the broker leads in the given epochs.
+func logEnds(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, error) {
+	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+	req.ReplicaID = -1
+	at := map[string]int{}
+	for _, p := range parts {
+		i, ok := at[p.Topic]
+		if !ok {
+			i = len(req.Topics)
+			at[p.Topic] = i
+			rt := kmsg.NewOffsetForLeaderEpochRequestTopic()
+			rt.Topic = p.Topic
+			req.Topics = append(req.Topics, rt)
+		}
+		rp := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+		rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = p.Partition, p.Epoch, p.Epoch
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, rp)
+	}
+	kresp, err := c.Do(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[Place]int64{}
+	for _, t := range kresp.(*kmsg.OffsetForLeaderEpochResponse).Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 && p.EndOffset >= 0 {
+				ends[Place{t.Topic, p.Partition}] = p.EndOffset
+			}
+		}
+	}
+	return ends, nil
+}
