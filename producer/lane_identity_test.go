@@ -37,10 +37,10 @@ func TestLaneGetsOneProducerID(t *testing.T) {
 	var wg sync.WaitGroup
 	for range n {
 		l := p.Lane()
-		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "t"}, nil) })
-		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "u"}, nil) })
-		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "v"}, nil) })
-		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "w"}, nil) })
+		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "t", Partition: producer.On(0)}, nil) })
+		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "u", Partition: producer.On(0)}, nil) })
+		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "v", Partition: producer.On(0)}, nil) })
+		wg.Go(func() { l.Produce(t.Context(), producer.Record{Topic: "w", Partition: producer.On(0)}, nil) })
 		if l.Err() != nil {
 			t.Error(l.Err())
 		}

@@ -129,7 +129,7 @@ func (pr *Producer) surveyBroker(ctx context.Context, b *broker, parts []inspect
 	for len(parts) > 0 {
 		some := parts[:min(len(parts), mostSurveyed)]
 		parts = parts[len(some):]
-		at := time.Now().Round(0).Add(-zombieSpan)
+		at := time.Now().Add(-zombieSpan)
 		answer, ends, err := inspect.Survey(ctx, c, some)
 		if errors.Is(err, conn.ErrNotOffered) {
 			return because(ErrCannotAsk, err)
