@@ -98,7 +98,7 @@ func TestSealTakesOneByteLess(t *testing.T) {
 }
 
 // TestStampTwice: the same identity gives the same bytes, as every attempt must
-// (a broker recognises a batch by epoch and sequences, rule 1); another epoch
+// (a broker recognises a batch by epoch and sequences, R1); another epoch
 // changes the epoch and the checksum, nothing else.
 func TestStampTwice(t *testing.T) {
 	for name, c := range map[string]batcher.Compressor{"plain": nil, "gzip": stdGzip{}} {

@@ -95,7 +95,7 @@ func TestK11SplitWithDeepPipeline(t *testing.T) {
 }
 
 // K11: a batch that was refused as too large while an earlier attempt of it is
-// in doubt is not cut: the earlier attempt may be in the log (design 4.6).
+// in doubt is not cut: the earlier attempt may be in the log (R1).
 func TestK11NoSplitInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, topics(1), func(c *config.Config) { c.Linger = time.Second })

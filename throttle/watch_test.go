@@ -62,7 +62,7 @@ func (k *watch) write(wd *world, s Send, una uint64, outstanding int32) (broken 
 	return broken
 }
 
-// fits is rule 4, from una's number on the wire.
+// fits is the distance rule (R4), from una's number on the wire.
 func (wd *world) fits(s Send, una uint64) bool {
 	from := wd.watch.number[una]
 	if !wd.watch.sent[una] || from.epoch != int8(s.Epoch) {

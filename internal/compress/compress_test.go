@@ -184,7 +184,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: any bytes come back through every codec (E6).
+// FuzzRoundTrip: any bytes come back through every codec.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{}, uint8(0))
 	f.Add([]byte("abcabcabcabcabcabc"), uint8(0))

@@ -59,7 +59,7 @@ func (c *Conn) NextCorrelationID() int32 {
 // sent. It is the end for a connection with requests in doubt: without linger
 // the kernel would go on sending them for minutes, and a broker that gets the
 // reset stops earlier to execute what it has received. It shrinks the set of
-// stragglers and never empties it (protocol 4).
+// stragglers and never empties it (docs/broker-facts.md).
 //
 // It unblocks the reader and the writer, may be called from any goroutine and
 // more than once, and does not block.

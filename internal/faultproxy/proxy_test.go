@@ -218,8 +218,8 @@ func TestTargetThatBreaksOffResetsClientAfterWhatCameBefore(t *testing.T) {
 	expectEnd(t, client, syscall.ECONNRESET)
 }
 
-// The stragglers of protocol.md section 4: with a proxy in between, all that a
-// client wrote before it gave up reaches the broker.
+// Stragglers (docs/broker-facts.md): with a proxy in between, all that a client
+// wrote before it gave up reaches the broker.
 func TestAbandonedRequestsStillReachTheTarget(t *testing.T) {
 	p, client, broker := pair(t)
 	p.Delay(10 * time.Millisecond)

@@ -5,7 +5,7 @@
 // Everything that is left to chance is a function of a seed, so that a run can
 // be repeated, and shrunk to the faults that matter.
 //
-// One event is one step. At every step the invariants of docs/design.md are
+// One event is one step. At every step the invariants of docs/invariants.md are
 // judged: on what goes over the wire (watch.go), on what is replicated and
 // reported (judge.go), and on what the client makes of the brokers' answers
 // (finding.go). Counters say where each fault had an effect (effects.go), and in

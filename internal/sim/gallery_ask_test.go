@@ -69,8 +69,8 @@ var hintIsProof = variant{onHear: func(s *sim, i int, r throttle.Report) throttl
 }}
 
 var askers = []mutant{
-	{"a hint taken for a proof", "protocol 5.1", []string{"I1"}, hintIsProof, zombies},
-	{"a hint in an epoch without a success", "design 6", []string{"I22", "I21"}, reporting(func(w *throttle.Window, _ *throttle.Report) {
+	{"a hint taken for a proof", "R5", []string{"I1"}, hintIsProof, zombies},
+	{"a hint in an epoch without a success", "R6", []string{"I22", "I21"}, reporting(func(w *throttle.Window, _ *throttle.Report) {
 		*in[bool](w, "acked") = true
 	}), asking},
 	{"a hint believed for ever", "throttle.Hear", []string{"I19", "I20"}, reporting(func(w *throttle.Window, _ *throttle.Report) {
@@ -79,24 +79,24 @@ var askers = []mutant{
 		asking(o)
 		o.Liars = 31
 	}},
-	{"loss told by a broker that is not current", "protocol 5.4", []string{"I22"}, reporting(func(_ *throttle.Window, r *throttle.Report) {
+	{"loss told by a broker that is not current", "R6", []string{"I22"}, reporting(func(_ *throttle.Window, r *throttle.Report) {
 		r.Current = true
 	}), zombies},
-	{"state gone goes unnoticed", "protocol 5.2", []string{"I2", "I3"}, ignoring(throttle.FoundGone), forgetful},
-	{"a second owner goes unnoticed", "protocol 5.3", []string{"I25"}, ignoring(throttle.FoundOther), func(o *Options) {
+	{"state gone goes unnoticed", "R8", []string{"I2", "I3"}, ignoring(throttle.FoundGone), forgetful},
+	{"a second owner goes unnoticed", "R6", []string{"I25"}, ignoring(throttle.FoundOther), func(o *Options) {
 		asking(o)
 		o.rate[fSecond], o.every[fSecond] = 65536, 500*millis
 	}},
-	{"a loss goes unnoticed", "protocol 5.3", []string{"I22"}, ignoring(throttle.FoundLoss), func(o *Options) {
+	{"a loss goes unnoticed", "R6", []string{"I22"}, ignoring(throttle.FoundLoss), func(o *Options) {
 		asking(o)
 		o.MinISR = 1
 		o.rate[fUnclean], o.every[fUnclean] = 65536, 300*millis
 	}},
-	{"the log read past the high watermark", "protocol R8", []string{"I1"}, variant{readsPastTheMark: true}, func(o *Options) {
+	{"the log read past the high watermark", "R8", []string{"I1"}, variant{readsPastTheMark: true}, func(o *Options) {
 		forgetful(o)
 		o.rate[fSlowFetch] = 16384
 	}},
-	{"another producer's batch in the log taken for ours", "protocol R8", []string{"I1", "I21"}, variant{readsOthers: true}, func(o *Options) {
+	{"another producer's batch in the log taken for ours", "R8", []string{"I1", "I21"}, variant{readsOthers: true}, func(o *Options) {
 		forgetful(o)
 		o.rate[fForeign], o.every[fForeign] = 65536, 5*millis
 	}},

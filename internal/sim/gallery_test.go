@@ -8,7 +8,8 @@ import (
 )
 
 // mutant is a client without one of its rules, the invariants by which it may
-// be found, and where the mistake was made before.
+// be found, and where the mistake was made before, or which rule says otherwise
+// (docs/invariants.md, docs/design.md).
 type mutant struct {
 	name, origin string
 	by           []string
@@ -220,7 +221,7 @@ var senders = []mutant{
 			b.count--
 		}
 	}}, nil},
-	{"a later batch again before the oldest", "C.10 M10", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
+	{"a later batch again before the oldest", "R6", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
 		una, nxt := *in[uint64](w, "una"), in[uint64](w, "nxt")
 		if *phaseOf(w) == inGate && w.Outstanding() == 0 && *nxt == una && una+1 < *in[uint64](w, "max") {
 			*nxt = una + 1
@@ -231,7 +232,7 @@ var senders = []mutant{
 			*phaseOf(w), *in[uint64](w, "nxt") = inOpen, *in[uint64](w, "una")
 		}
 	}), nil},
-	{"a new batch before the first success of a replay", "design 6", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
+	{"a new batch before the first success of a replay", "R6", []string{"I12"}, variant{onPeek: func(w *throttle.Window) {
 		end := in[uint64](w, "sweepEnd")
 		if *phaseOf(w) == inSweep && *in[uint64](w, "nxt") == *end && *end < *in[uint64](w, "end") {
 			*end++
@@ -242,7 +243,7 @@ var senders = []mutant{
 			*phaseOf(w), *in[uint64](w, "nxt") = inGate, *in[uint64](w, "una")
 		}
 	}), nil},
-	{"a replay bound by the distance", "protocol 5.2", []string{"I19"}, variant{
+	{"a replay bound by the distance", "R4", []string{"I19"}, variant{
 		onHold: func(w *throttle.Window, send throttle.Send) throttle.Hold {
 			una, e := *in[uint64](w, "una"), entryAt(w, send.Batch)
 			if !send.First && e.base.Add(e.records-1).Distance(entryAt(w, una).base) >= in[throttle.Limits](w, "limits").Sequences {
@@ -252,7 +253,7 @@ var senders = []mutant{
 		},
 	}, nil},
 	{"the new leader used before the old one is drained", "kgo inflightOnSink", []string{"I14"}, variant{movesUndrained: true}, newLeaders},
-	{"distance from what is in flight", "C.10 M12", []string{"I12"}, fromInFlight, func(o *Options) {
+	{"distance from what is in flight", "R4", []string{"I12"}, fromInFlight, func(o *Options) {
 		o.KIP758, o.LatestIsDuplicate, o.CapBatches = 31, 1, 0
 	}},
 	{"a sequence below zero", "kgo 1.5.3, KAFKA-7693", []string{"I11", "I10"}, overflows(), func(o *Options) { o.NearWrap = 1 }},
@@ -262,27 +263,27 @@ var senders = []mutant{
 
 	{"REQUEST_TIMED_OUT taken for not written", "kgo 1217", []string{"I10", "I4", "I13", "I21"},
 		classifying(retry.NotAppended, retry.RequestTimedOut), nil},
-	{"20 taken for not written", "C.10 M6", []string{"I10", "I4", "I13", "I21"},
+	{"20 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"},
 		classifying(retry.NotAppended, retry.NotEnoughReplicasAfterAppend), nil},
-	{"-1 taken for not written", "C.10 M6", []string{"I10", "I4", "I13", "I21"}, classifying(retry.NotAppended, retry.UnknownServerError), nil},
-	{"the base offset of an error ignored", "protocol 3.4", []string{"I10", "I4", "I13", "I21"}, variant{
+	{"-1 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, classifying(retry.NotAppended, retry.UnknownServerError), nil},
+	{"the base offset of an error ignored", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, variant{
 		classify: func(code retry.Code, _ int64) retry.Decision { return retry.Classify(code, -1) },
 	}, newLeaders},
 	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, classifying(retry.Committed, retry.RequestTimedOut), nil},
-	{"DUPLICATE taken for written", "protocol 5.2", []string{"I1"}, duplicateIsCommitted.silent(), func(o *Options) {
+	{"DUPLICATE taken for written", "R5", []string{"I1"}, duplicateIsCommitted.silent(), func(o *Options) {
 		newLeaders(o)
 		o.KIP758 = 31
 	}},
-	{"OUT_OF_ORDER taken for not written", "design 7", []string{"I4", "I10", "I13", "I21"}, outOfOrderIsAbsent, nil},
-	{"a lost connection taken for not written", "C.10 M7", []string{"I10", "I4", "I13", "I21"}, disconnectIsAbsent, nil},
-	{"a lost connection taken for not written: the log shows it", "C.10 M7", []string{"I4", "I2", "I21"}, disconnectIsAbsent.silent(), nil},
-	{"absence of one batch ends the doubt behind it", "docs, rule 6", []string{"I4", "I2", "I10", "I21", "I13"}, absenceEndsDoubt, func(o *Options) {
+	{"OUT_OF_ORDER taken for not written", "design.md, rule 5", []string{"I4", "I10", "I13", "I21"}, outOfOrderIsAbsent, nil},
+	{"a lost connection taken for not written", "design.md, rule 5", []string{"I10", "I4", "I13", "I21"}, disconnectIsAbsent, nil},
+	{"a lost connection taken for not written: the log shows it", "design.md, rule 5", []string{"I4", "I2", "I21"}, disconnectIsAbsent.silent(), nil},
+	{"absence of one batch ends the doubt behind it", "design.md, rule 6", []string{"I4", "I2", "I10", "I21", "I13"}, absenceEndsDoubt, func(o *Options) {
 		stock(o)
 		o.Brokers, o.Replicas, o.MinISR, o.OldStamps = 1, 1, 1, 0
 		o.rate[fRefuse], o.rate[fLoseRequest], o.DeliveryTimeout = 8192, 4096, 2*seconds
 	}},
-	{"a broker's memory taken for written", "protocol 5.2", []string{"I1"}, believes, newLeaders},
-	{"a new batch vouches in an epoch without a success", "design 6", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
+	{"a broker's memory taken for written", "R5", []string{"I1"}, believes, newLeaders},
+	{"a new batch vouches in an epoch without a success", "design.md, rule 7", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
 		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest], o.Asks = 8192, 2048, 2048, 0
 	}},
 	{"an entry left out taken for written", "K31", []string{"I1"}, variant{trustsSilence: true}, func(o *Options) {
@@ -290,11 +291,11 @@ var senders = []mutant{
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
 
-	{"only the expired head given up", "design 7", []string{"I7", "I19", "I21", "I22", "I13", "I18"}, expiresHeadOnly, nil},
-	{"a new producer id over something unknown", "design 8", []string{"I13"}, newIDOverUnknown, nil},
-	{"a new producer id over something unknown: the log shows it", "design 8", []string{"I2", "I3", "I4", "I21"}, newIDOverUnknown.silent(), nil},
-	{"what is in doubt is sent past its deadline", "C.10 M15", []string{"I18"}, variant{retriesPastExpiry: true}, nil},
-	{"at a deadline every answer is waited for", "design 6", []string{"I18"}, variant{patientAtDeadline: true}, func(o *Options) {
+	{"only the expired head given up", "R9", []string{"I7", "I19", "I21", "I22", "I13", "I18"}, expiresHeadOnly, nil},
+	{"a new producer id over something unknown", "R9", []string{"I13"}, newIDOverUnknown, nil},
+	{"a new producer id over something unknown: the log shows it", "R9", []string{"I2", "I3", "I4", "I21"}, newIDOverUnknown.silent(), nil},
+	{"what is in doubt is sent past its deadline", "R9", []string{"I18"}, variant{retriesPastExpiry: true}, nil},
+	{"at a deadline every answer is waited for", "design.md, Time", []string{"I18"}, variant{patientAtDeadline: true}, func(o *Options) {
 		newLeaders(o)
 		o.Depth, o.Load, o.CapBatches, o.NearWrap = 200, 60, 0, 0
 		o.rate[fSlowFetch], o.RequestTimeout, o.DeliveryTimeout = 32768, 900*millis, 2*seconds
@@ -303,9 +304,9 @@ var senders = []mutant{
 		o.rate[fRecreate], o.every[fRecreate] = 65536, o.Faults/2
 	}},
 
-	{"a wake-up lost after a backoff", "C.10 M23", []string{"I19"}, variant{losesWakeUp: true}, nil},
+	{"a wake-up lost after a backoff", "ours", []string{"I19"}, variant{losesWakeUp: true}, nil},
 	{"throttle time ignored", "KIP-219", []string{"I20"}, variant{deafToThrottle: true}, nil},
-	{"the request timeout runs from the write", "design 6", []string{"I21"}, variant{timesFromWrite: true}, func(o *Options) {
+	{"the request timeout runs from the write", "design.md, Time", []string{"I21"}, variant{timesFromWrite: true}, func(o *Options) {
 		o.RequestTimeout, o.Disk, o.Depth, o.Load = 300*millis, 5*millis, 200, 60
 	}},
 }

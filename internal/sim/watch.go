@@ -128,8 +128,8 @@ func (p *part) absent() {
 	}
 }
 
-// watchDistance judges a first write by rule 4: from una, and not from what is
-// in flight.
+// watchDistance judges a first write by the distance rule (R4): from una, and
+// not from what is in flight.
 func (s *sim) watchDistance(i int, b *batch, n wire) {
 	p := &s.parts[i]
 	una := &p.q[p.head]

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzProduceRequest: any request is byte for byte what kmsg makes of it, and
-// kmsg reads it back (E4).
+// kmsg reads it back.
 func FuzzProduceRequest(f *testing.F) {
 	f.Add(uint8(0), int32(1), int16(-1), "sluice", []byte{})
 	f.Add(uint8(10), int32(-1), int16(1), "", []byte("\x02ab\x03\x00\x01\xff\x05hello\xfe\x13\x01c\x00"))

@@ -15,7 +15,7 @@ import (
 // decide it lets pass, so that a client that keeps the rules is never blamed. A
 // batch of which no byte was written counts as never sent.
 //
-// The rules are these; the numbers are those of the project's invariants.
+// The rules are these; the numbers are those of docs/invariants.md.
 //
 //   - I10: producer ID, epoch, partition and base sequence stand for one batch
 //     for ever.
