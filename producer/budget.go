@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"go.uber.org/atomic"
 )
 
 // budget is the memory of buffered records: what was admitted and has no
@@ -139,8 +138,8 @@ func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait ti
 	w := b.waiterLocked(s, n, wanted)
 	b.waiters = append(b.waiters, w)
 	first := len(b.waiters) == 1
-	b.waiting.Inc()
-	defer b.waiting.Dec()
+	b.waiting.Add(1)
+	defer b.waiting.Add(-1)
 	b.mu.Unlock()
 	if first {
 		b.onCrowd(true)
@@ -194,7 +193,7 @@ func (b *budget) give(s *share, n int64) {
 		return
 	}
 	b.mu.Lock()
-	b.used.Sub(n)
+	b.used.Add(-n)
 	s.used -= n
 	b.serveAndUnlock()
 }

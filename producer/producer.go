@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	stdatomic "sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/batcher"
@@ -53,7 +54,7 @@ type Producer struct {
 	clusterID atomic.String            // "" if not known
 	latest    atomic.Pointer[identity] // that any lane was given
 	modern    atomic.Bool              // a broker has answered in a form that can name a window
-	hurry     atomic.Int64             // flushes, and callers without room: linger does not count
+	hurry     stdatomic.Int64          // flushes, and callers without room: linger does not count
 
 	closing atomic.Bool
 	ending  sync.Once
@@ -170,9 +171,9 @@ func (pr *Producer) each(do func(*partition)) {
 // more: meanwhile nothing lingers.
 func (pr *Producer) crowd(waiting bool) {
 	if !waiting {
-		pr.hurry.Dec()
+		pr.hurry.Add(-1)
 		return
 	}
-	pr.hurry.Inc()
+	pr.hurry.Add(1)
 	pr.each((*partition).nudge)
 }

@@ -93,7 +93,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	b.epoch, b.base = send.Epoch, send.Base
 	b.attempts++
 	if b.attempts > 1 {
-		p.pr.stats.resends.Inc()
+		p.pr.stats.resends.Add(1)
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
 }
@@ -223,7 +223,7 @@ func (p *partition) noteHold(h throttle.Hold, now time.Time) {
 	switch {
 	case held && p.heldFrom.IsZero():
 		p.heldFrom = now
-		p.pr.stats.throttled.Inc()
+		p.pr.stats.throttled.Add(1)
 	case !held && !p.heldFrom.IsZero():
 		p.pr.stats.throttledTime.Add(int64(now.Sub(p.heldFrom)))
 		p.heldFrom = time.Time{}
