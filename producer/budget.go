@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,9 @@ type share struct{ used int64 } // under the budget's lock
 // of shared switch buffers, Choudhury and Hahne 1998): one broker alone can have
 // 4/5, two that are stuck 4/9 each, and something is always left for the next.
 const greed = 4
+
+// mostLimit is as good as no limit, and greed times it is still an int64.
+const mostLimit = math.MaxInt64 / greed
 
 type waiter struct {
 	s         *share

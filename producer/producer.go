@@ -95,7 +95,7 @@ func New(cfg config.Config) (*Producer, error) {
 	}
 	pr.encoders.pr = pr
 	pr.awake.Store(time.Now())
-	pr.budget.limit = cfg.BufferBytes
+	pr.budget.limit = min(cfg.BufferBytes, mostLimit)
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)
 	pr.main, pr.lanes = newLane(pr, false), map[*Lane]struct{}{}
