@@ -105,7 +105,7 @@ func (b *broker) ask(l *link, now time.Time) {
 		l.die(err)
 		return
 	}
-	b.pr.stats.questions.Inc()
+	b.pr.stats.questions.Add(1)
 }
 
 // hear reads the answer to the questions of r.

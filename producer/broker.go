@@ -116,7 +116,7 @@ func (b *broker) once(ctx context.Context) bool {
 		defer b.link.Store(nil)
 		return b.serve(ctx, l)
 	case ctx.Err() == nil:
-		b.pr.stats.dialFailures.Inc()
+		b.pr.stats.dialFailures.Add(1)
 		b.pr.log.Warn("cannot connect", "broker", b.id, "addr", b.addr.Load(), "err", err)
 		b.pr.control.refresh()
 	}
@@ -160,7 +160,7 @@ func (b *broker) connect(ctx context.Context) (*link, error) {
 		return nil, errors.New("broker offers no usable version of Produce")
 	}
 	limits := b.limits(c)
-	b.pr.stats.connections.Inc()
+	b.pr.stats.connections.Add(1)
 	b.pr.log.Info("connected", "broker", b.id, "addr", addr, "produce_version", version,
 		"sequence_window", limits.Sequences, "window_from", b.windowFrom())
 	return newLink(b, c, limits, version), nil

@@ -3,10 +3,10 @@ package producer
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"go.uber.org/atomic"
 )
 
 // budget is the memory of buffered records: what was admitted and has no
@@ -34,6 +34,9 @@ type share struct{ used int64 } // under the budget's lock
 // of shared switch buffers, Choudhury and Hahne 1998): one broker alone can have
 // 4/5, two that are stuck 4/9 each, and something is always left for the next.
 const greed = 4
+
+// mostLimit is as good as no limit, and greed times it is still an int64.
+const mostLimit = math.MaxInt64 / greed
 
 type waiter struct {
 	s         *share
@@ -139,8 +142,8 @@ func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait ti
 	w := b.waiterLocked(s, n, wanted)
 	b.waiters = append(b.waiters, w)
 	first := len(b.waiters) == 1
-	b.waiting.Inc()
-	defer b.waiting.Dec()
+	b.waiting.Add(1)
+	defer b.waiting.Add(-1)
 	b.mu.Unlock()
 	if first {
 		b.onCrowd(true)
@@ -194,7 +197,7 @@ func (b *budget) give(s *share, n int64) {
 		return
 	}
 	b.mu.Lock()
-	b.used.Sub(n)
+	b.used.Add(-n)
 	s.used -= n
 	b.serveAndUnlock()
 }

@@ -31,8 +31,8 @@ func (l *Lane) only(do func(*Lane)) { do(l) }
 
 // flush waits for what is in the lanes.
 func (pr *Producer) flush(ctx context.Context, lanes func(func(*Lane))) error {
-	pr.hurry.Inc()
-	defer pr.hurry.Dec()
+	pr.hurry.Add(1)
+	defer pr.hurry.Add(-1)
 	if err := pr.flushTopics(ctx, lanes); err != nil {
 		return err
 	}

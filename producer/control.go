@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	stdatomic "sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/cluster"
@@ -23,9 +24,9 @@ type control struct {
 	pr     *Producer
 	ctx    context.Context // of the broker loops it starts
 	woken  chan struct{}
-	err    atomic.Error // of the latest round
-	done   atomic.Int64 // rounds that succeeded
-	rounds atomic.Int64 // rounds that ended
+	err    atomic.Error    // of the latest round
+	done   stdatomic.Int64 // rounds that succeeded
+	rounds stdatomic.Int64 // rounds that ended
 
 	mu     sync.Mutex
 	stale  bool // metadata was asked for
@@ -197,7 +198,7 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 		return false
 	}
 	c.err.Store(err)
-	c.rounds.Inc()
+	c.rounds.Add(1)
 	if err != nil {
 		c.pr.log.Warn("cannot learn about the cluster", "err", err)
 		c.hangUp()
@@ -205,7 +206,7 @@ func (c *control) round(ctx context.Context, w work) (again bool) {
 		c.pr.delivery.signal()
 		return true
 	}
-	c.done.Inc()
+	c.done.Add(1)
 	c.pr.delivery.signal()
 	c.again(gaps)
 	return gaps

@@ -6,9 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"go.uber.org/atomic"
 )
 
 // deliverer runs the callbacks, one after the other, on a goroutine of its own,
@@ -74,7 +73,7 @@ func (d *deliverer) enqueue(p *partition) {
 
 // refuse queues the callback of a record that was not accepted.
 func (d *deliverer) refuse(r refusal) {
-	d.behind.Inc()
+	d.behind.Add(1)
 	d.mu.Lock()
 	d.refusals.push(r)
 	d.refused++
@@ -205,7 +204,7 @@ func (d *deliverer) tell(r refusal) {
 	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err}
 	d.pr.stats.outcome(r.outcome, 1)
 	defer func() {
-		d.left.Inc()
+		d.left.Add(1)
 		d.signal() // a round may be long, and Produce waits for the first of it
 	}()
 	d.pr.call(r.d.done, res)
@@ -241,7 +240,7 @@ func (p *partition) deliver(r *resolved, done *int) {
 func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 	first, returned := *done, false
 	defer func() {
-		p.pr.delivery.behind.Sub(int64(*done - first))
+		p.pr.delivery.behind.Add(-int64(*done - first))
 		if !returned {
 			p.pr.failed(recover())
 		}
@@ -262,7 +261,7 @@ func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 			d.done(res)
 		}
 		if p.pr.delivery.watched.Load() {
-			p.pr.delivery.behind.Sub(int64(*done - first))
+			p.pr.delivery.behind.Add(-int64(*done - first))
 			first = *done
 		}
 	}
@@ -282,7 +281,7 @@ func (p *partition) result(r *resolved) Result {
 func (pr *Producer) call(done func(Result), r Result) {
 	returned := false
 	defer func() {
-		pr.delivery.behind.Dec()
+		pr.delivery.behind.Add(-1)
 		if !returned {
 			pr.failed(recover())
 		}
@@ -297,7 +296,7 @@ func (pr *Producer) call(done func(Result), r Result) {
 // neither does an end of the goroutine (runtime.Goexit): the records behind it
 // have callbacks, too (K37).
 func (pr *Producer) failed(panicked any) {
-	pr.stats.panics.Inc()
+	pr.stats.panics.Add(1)
 	if panicked != nil {
 		pr.log.Error("a delivery callback panicked", "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 	} else {
@@ -319,8 +318,8 @@ func (d *deliverer) signal() {
 // await blocks until ready says yes, looking again after each round of
 // callbacks, or ctx ends.
 func (d *deliverer) await(ctx context.Context, ready func() bool) error {
-	d.awaiting.Inc()
-	defer d.awaiting.Dec()
+	d.awaiting.Add(1)
+	defer d.awaiting.Add(-1)
 	for {
 		d.mu.Lock()
 		progress := d.progress

@@ -3,12 +3,12 @@ package producer
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
-	"go.uber.org/atomic"
 )
 
 // link is one live connection for produce requests. One goroutine writes to

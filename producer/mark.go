@@ -173,8 +173,8 @@ func (l *Lane) topicCheckpoints() []TopicCheckpoint {
 // record of the lane is not known to be written, and when ctx ends; then it may
 // be called again.
 func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
-	m.lane.pr.hurry.Inc()
-	defer m.lane.pr.hurry.Dec()
+	m.lane.pr.hurry.Add(1)
+	defer m.lane.pr.hurry.Add(-1)
 	m.lane.each((*partition).nudge)
 	select {
 	case <-m.done:

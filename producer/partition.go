@@ -2,11 +2,11 @@ package producer
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
-	"go.uber.org/atomic"
 )
 
 // partition joins the parts for one partition: batches, window, and what was
@@ -142,12 +142,12 @@ func (p *partition) do(fx effects) {
 // report counts and logs what operators have to know of.
 func (p *partition) report(fx effects) {
 	if fx.alarm != throttle.NoAlarm {
-		p.pr.stats.alarms.Inc()
+		p.pr.stats.alarms.Add(1)
 		p.pr.log.Error("the log of a partition is not what was acknowledged",
 			"topic", p.topic.name, "partition", p.index, "alarm", fx.alarm.String())
 	}
 	if fx.loss {
-		p.pr.stats.alarms.Inc()
+		p.pr.stats.alarms.Add(1)
 		p.pr.log.Error("the broker lost records that it had acknowledged", "topic", p.topic.name, "partition", p.index)
 	}
 	if fx.fenced {

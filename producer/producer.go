@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	stdatomic "sync/atomic"
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/config"
@@ -53,7 +54,7 @@ type Producer struct {
 	clusterID atomic.String            // "" if not known
 	latest    atomic.Pointer[identity] // that any lane was given
 	modern    atomic.Bool              // a broker has answered in a form that can name a window
-	hurry     atomic.Int64             // flushes, and callers without room: linger does not count
+	hurry     stdatomic.Int64          // flushes, and callers without room: linger does not count
 
 	closing atomic.Bool
 	ending  sync.Once
@@ -92,7 +93,7 @@ func New(cfg config.Config) (*Producer, error) {
 		pr.codec = codec
 	}
 	pr.encoders.pr = pr
-	pr.budget.limit = cfg.BufferBytes
+	pr.budget.limit = min(cfg.BufferBytes, mostLimit)
 	pr.budget.onCrowd = pr.crowd
 	pr.delivery = newDeliverer(pr)
 	pr.main, pr.lanes = newLane(pr, false), map[*Lane]struct{}{}
@@ -169,9 +170,9 @@ func (pr *Producer) each(do func(*partition)) {
 // more: meanwhile nothing lingers.
 func (pr *Producer) crowd(waiting bool) {
 	if !waiting {
-		pr.hurry.Dec()
+		pr.hurry.Add(-1)
 		return
 	}
-	pr.hurry.Inc()
+	pr.hurry.Add(1)
 	pr.each((*partition).nudge)
 }

@@ -36,9 +36,9 @@ func (l *link) receive() {
 			l.unreadable(r, err)
 			return
 		}
-		l.inFlight.Sub(r.bytes)
+		l.inFlight.Add(-r.bytes)
 		if len(r.attempts) > 0 {
-			l.answers.Inc()
+			l.answers.Add(1)
 		}
 		r.recycle()
 		if l.hungry.Load() && !l.choked.Load() {

@@ -93,7 +93,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 	o.req.Reset()
 	clear(o.has)
 	o.req.Version = l.version
-	limit := min(o.limit, int(b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
+	limit := int(min(int64(o.limit), b.pr.cfg.MaxInFlightBytes-l.inFlight.Load()))
 	r := requestPool.Get().(*request)
 	for p := b.todo.first(); p != nil; p = b.todo.first() {
 		if len(o.has) > 0 && o.has[p.place()] {

@@ -139,9 +139,9 @@ func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Ans
 func (p *partition) count(a throttle.Answer) {
 	switch a {
 	case throttle.Duplicate:
-		p.pr.stats.duplicates.Inc()
+		p.pr.stats.duplicates.Add(1)
 	case throttle.OutOfOrder:
-		p.pr.stats.outOfOrder.Inc()
+		p.pr.stats.outOfOrder.Add(1)
 	}
 }
 

@@ -1,10 +1,10 @@
 package producer
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/throttle"
-	"go.uber.org/atomic"
 )
 
 // counters are written by all loops and read by Stats, without a lock.

@@ -94,7 +94,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if b.attempts++; b.attempts == 1 {
 		b.first = now
 	} else {
-		p.pr.stats.resends.Inc()
+		p.pr.stats.resends.Add(1)
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
 }
@@ -228,7 +228,7 @@ func (p *partition) noteHold(h throttle.Hold, now time.Time) {
 	switch {
 	case held && p.heldFrom.IsZero():
 		p.heldFrom = now
-		p.pr.stats.throttled.Inc()
+		p.pr.stats.throttled.Add(1)
 	case !held && !p.heldFrom.IsZero():
 		p.pr.stats.throttledTime.Add(int64(now.Sub(p.heldFrom)))
 		p.heldFrom = time.Time{}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-kafka/sluice/producer/producertest"
-	"go.uber.org/atomic"
 )
 
 const (
@@ -47,18 +47,18 @@ func (c *chaos) stop() {
 
 // fault decides what goes wrong with one batch of one request.
 func (c *chaos) fault(producertest.ProduceAttempt) producertest.Fault {
-	switch n := c.batches.Inc(); {
+	switch n := c.batches.Add(1); {
 	case n%97 == 0: // those pipelined behind it become OUT_OF_ORDER
-		c.refused.Inc()
+		c.refused.Add(1)
 		return producertest.Refuse(tooFewReplicas)
 	case n%151 == 0:
-		c.duplicates.Inc()
+		c.duplicates.Add(1)
 		return producertest.AppendThen(duplicate).NoOffset()
 	case n%211 == 0: // executed, and the connection dies instead of the answer
-		c.lostReplies.Inc()
+		c.lostReplies.Add(1)
 		return producertest.Drop()
 	case n%307 == 0:
-		c.refused.Inc()
+		c.refused.Add(1)
 		return producertest.Refuse(notLeader)
 	}
 	return producertest.Fault{}
@@ -76,14 +76,14 @@ func (c *chaos) run(ctx context.Context) {
 		}
 		if i%2 == 0 {
 			if c.cluster.CutConnections(int32(i/2%3)) == nil {
-				c.cuts.Inc()
+				c.cuts.Add(1)
 			}
 			continue
 		}
 		partition := int32(i / 2 % c.partitions)
 		leader, _, err := c.cluster.Leader(c.topic, partition)
 		if err == nil && c.cluster.MoveLeader(c.topic, partition, (leader+1)%3) == nil {
-			c.moves.Inc()
+			c.moves.Add(1)
 		}
 	}
 }

@@ -51,11 +51,11 @@ func FuzzScanner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		var want int64
 		for rest := stream; len(rest) >= sizeBytes+keyBytes; {
-			n := int(binary.BigEndian.Uint32(rest))
+			n := int64(binary.BigEndian.Uint32(rest))
 			if n >= keyBytes && rest[4] == 0 && rest[5] == 0 {
 				want++
 			}
-			rest = rest[min(len(rest), sizeBytes+n):]
+			rest = rest[min(int64(len(rest)), sizeBytes+n):]
 		}
 		var s scanner
 		turned, got := int64(0), slices.Clone(stream)
