@@ -24,6 +24,7 @@ func (c *Config) settings() []setting {
 			list = append(list, setting{p.name, p.visible(p.kind.text(c))})
 		}
 	}
+	// What the Config says about its own origin is no setting.
 	set := map[string]bool{"TLS": c.TLS != nil, "SASL": c.SASL != nil, "Logger": c.Logger != nil, "Dialer": c.Dialer != nil}
 	for _, field := range goOnly {
 		if set[field] {
@@ -62,6 +63,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(object)
 }
+
+// MarshalText returns what String returns, for the encoders that would otherwise
+// write the fields one by one.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // LogValue returns a group of all settings by their property names, secrets
 // masked.
