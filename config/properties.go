@@ -149,16 +149,14 @@ func lookup(name string) *property {
 			return lookup(rest)
 		}
 	}
-	i := slices.IndexFunc(table, func(p property) bool {
-		if p.isFamily() {
-			return strings.HasPrefix(name, p.name[:len(p.name)-1])
-		}
-		return p.name == name
-	})
+	if p, ok := byName[name]; ok {
+		return p
+	}
+	i := slices.IndexFunc(families, func(p *property) bool { return strings.HasPrefix(name, strings.TrimSuffix(p.name, "*")) })
 	if i < 0 {
 		return nil
 	}
-	return &table[i]
+	return families[i]
 }
 
 // Limits that come from elsewhere.
@@ -172,6 +170,20 @@ const (
 
 var table = slices.Concat(sendingProperties, timeProperties, securityProperties,
 	javaProperties, rdkafkaProperties, tlsProperties, loginProperties, consumerProperties, springProperties)
+
+// byName is the table by its names, families are the rows that are found by how a
+// name begins.
+var byName, families = func() (map[string]*property, []*property) {
+	byName, families := make(map[string]*property, len(table)), []*property(nil)
+	for i := range table {
+		p := &table[i]
+		byName[p.name] = p
+		if p.isFamily() {
+			families = append(families, p)
+		}
+	}
+	return byName, families
+}()
 
 var sendingProperties = []property{
 	{name: "bootstrap.servers", field: "BootstrapServers", kind: servers{},

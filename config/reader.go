@@ -134,7 +134,10 @@ func (r *reader) unknown(e entry, place string) {
 		r.goOn(e)
 		return
 	}
-	r.suspect, r.owner, r.rest = e.line > 0, meant, nil
+	r.suspect, r.owner, r.rest = e.line > 0, "", nil
+	if sensitive.MatchString(meant) {
+		r.owner = meant
+	}
 }
 
 // goOn reports a run of lines as one fault.

@@ -5,21 +5,39 @@ import (
 	"strings"
 )
 
+// candidate is a name to suggest, and how it is compared.
+type candidate struct {
+	name, squeezed, unitless string
+}
+
+var candidates = func() []candidate {
+	var list []candidate
+	for i := range table {
+		p := &table[i]
+		if _, unsettable := p.kind.(function); !unsettable && !p.isFamily() {
+			list = append(list, candidate{p.name, squeeze(p.name), squeeze(withoutUnit(p.name))})
+		}
+	}
+	return list
+}()
+
 // nearest returns the known property of which an unknown name is a misspelling, or
 // nothing. A wrong guess does harm, so it must differ by a letter or two only, or by
 // its separators, upper case or a missing unit; and never in what it means.
 func nearest(unknown string) string {
+	if len(unknown) > 100 { // no name is so long
+		return ""
+	}
 	name := squeeze(unknown)
 	best, bestDistance, tie := "", 0, false
-	for i := range table {
-		p := &table[i]
-		_, unsettable := p.kind.(function)
-		d := distance(name, p.name)
+	for i := range candidates {
+		c := &candidates[i]
+		d := c.distance(name)
 		switch {
-		case d < 0 || unsettable || p.isFamily() || !sameMeaning(unknown, p.name):
+		case d < 0 || !sameMeaning(unknown, c.name):
 		case best == "" || d < bestDistance:
-			best, bestDistance, tie = p.name, d, false
-		case d == bestDistance && p.canonical() != lookup(best).canonical():
+			best, bestDistance, tie = c.name, d, false
+		case d == bestDistance && lookup(c.name).canonical() != lookup(best).canonical():
 			tie = true
 		}
 	}
@@ -30,20 +48,18 @@ func nearest(unknown string) string {
 }
 
 // distance is how far a squeezed name is from a known one, or -1 if too far.
-func distance(name, known string) int {
-	squeezed := squeeze(known)
-	if name == squeezed || squeeze(withoutUnit(known)) == name {
+func (c *candidate) distance(name string) int {
+	if name == c.squeezed || name == c.unitless {
 		return 0
 	}
 	allowed := 2
-	if min(len(name), len(squeezed)) < 8 {
+	if min(len(name), len(c.squeezed)) < 8 {
 		allowed = 1
 	}
-	// A name from a file can be of any length: this spares the work.
-	if len(name)-len(squeezed) > allowed || len(squeezed)-len(name) > allowed || len(name) < 4 {
+	if len(name)-len(c.squeezed) > allowed || len(c.squeezed)-len(name) > allowed || len(name) < 4 {
 		return -1
 	}
-	if d := editDistance(name, squeezed); d <= allowed {
+	if d := editDistance(name, c.squeezed); d <= allowed {
 		return d
 	}
 	return -1

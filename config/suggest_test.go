@@ -43,6 +43,19 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// Two names that are as near and mean two things: neither is offered.
+func TestNoGuessBetweenTwo(t *testing.T) {
+	for unknown, want := range map[string]string{
+		"ssl.cal.location":                     "", // ssl.ca.location and ssl.crl.location, one letter each
+		"ssl.crll.location":                    "ssl.crl.location",
+		"sasl.oauthbearer.assertion.claim.aub": "", // ...aud and ...sub
+	} {
+		if got := nearest(unknown); got != want {
+			t.Errorf("%s: got %q, want %q", unknown, got, want)
+		}
+	}
+}
+
 func TestEditDistance(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
