@@ -45,6 +45,7 @@ func secretFiles(t *testing.T) []secretFile {
 	jaas("only dots", "sasl.jaas.config="+plainLogin+" required username=\"alice\" password=\"\n\nhunter.two\";")
 	jaas("misspelt", "sasl.jass.config="+plainLogin+" required\nusername=alice\nhunter.two "+canary+"\n"+canary+" hunter.two")
 	jaas("not known at all", "kafka.login.config="+plainLogin+" required\nhunter.two="+canary)
+	jaas("key where a name belongs", "client.id=-----BEGIN PRIVATE KEY-----\nhunter.two")
 	jaas("password below", "sasl.password=\nhunter.two\n"+canary)
 	jaas("after an unreadable line", "= x\nhunter.two="+canary)
 	jaas("unquoted", "sasl.jaas.config="+plainLogin+" required username=alice password="+canary+"=;")

@@ -96,6 +96,7 @@ func TestUnitsOfOtherNames(t *testing.T) {
 		{"spring.kafka.producer.batch-size", "16KB", "batch.size", "16384", ""},
 		{"spring.kafka.producer.batch-size", "16384", "batch.size", "16384", ""},
 		{"spring.kafka.producer.batch-size", "16384B", "batch.size", "16384", ""},
+		{"spring.kafka.producer.batch-size", "200MB", "", "", "must be from 1 to 104857600 bytes"},
 		{"spring.kafka.producer.batch-size", "KB", "", "", "whole number of bytes"},
 		{"spring.kafka.producer.buffer-memory", "9223372036854775807KB", "", "", "out of range"},
 		{"spring.kafka.ssl.key-store-location", "file:///a/b.pem", "ssl.keystore.location", "/a/b.pem", ""},

@@ -64,10 +64,6 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// MarshalText returns what String returns, for the encoders that would otherwise
-// write the fields one by one.
-func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
 // LogValue returns a group of all settings by their property names, secrets
 // masked.
 func (c Config) LogValue() slog.Value {
