@@ -155,8 +155,22 @@ type Config struct {
 
 	// KeystoreLocation (ssl.keystore.location) is a PEM file with the certificate
 	// chain of the client, its own certificate first, and the private key,
-	// unencrypted. Empty: the client shows no certificate. Default empty.
+	// unencrypted, unless KeyLocation or KeystoreKey gives that. Empty, and
+	// KeystoreCertificates too: the client shows no certificate. Default empty.
 	KeystoreLocation string
+
+	// KeystoreCertificates (ssl.keystore.certificate.chain) is the content of a PEM
+	// file with the chain, line ends included. It needs KeyLocation or KeystoreKey.
+	// Not together with KeystoreLocation. Default empty.
+	KeystoreCertificates string
+
+	// KeyLocation (ssl.key.location) is a PEM file with the private key of the
+	// client, unencrypted, where that is a file of its own. Default empty.
+	KeyLocation string
+
+	// KeystoreKey (ssl.keystore.key) is the content of such a PEM file, line ends
+	// included. Not together with KeyLocation. Default empty.
+	KeystoreKey Secret
 
 	// SASLMechanism (sasl.mechanism) is required with SASL, unless SASL is set.
 	// Default MechanismUnset.
@@ -193,10 +207,18 @@ type Config struct {
 	// TLS goes on top. It is called by several goroutines at once, and ctx ends
 	// at DialTimeout. Nil: a net.Dialer.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Warnings, in Go only, is what the functions that read properties have to say
+	// about those that are accepted and have another effect here than with the
+	// client they are from, or none. [Strict] makes errors of them.
+	Warnings []Warning
+
+	// given is what the properties set and where they were found, for Explain.
+	given []given
 }
 
 // goOnly names the fields that no property can set.
-var goOnly = []string{"TLS", "SASL", "Logger", "Dialer"}
+var goOnly = []string{"TLS", "SASL", "Logger", "Dialer", "Warnings"}
 
 // Default returns the defaults. Only BootstrapServers remains to be set.
 func Default() Config {
@@ -229,5 +251,6 @@ func (c *Config) Clone() Config {
 	clone := *c
 	clone.BootstrapServers = slices.Clone(c.BootstrapServers)
 	clone.TLS = c.TLS.Clone()
+	clone.Warnings = slices.Clone(c.Warnings)
 	return clone
 }

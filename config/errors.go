@@ -12,16 +12,18 @@ import (
 // the Unwrap() []error method of the joined error gives them all.
 type FieldError struct {
 	// Property is the property name, or the name of a Go-only field of Config.
-	// It is empty where a line of a file could not be read at all.
+	// It is empty where a line of a file could not be read at all, and where a name
+	// that is not known may be part of a secret, as a line of a pasted key is.
 	Property string
-	// Value is the refused value in the form a property has. It is a mask for
-	// settings that hold secrets, and empty for unknown properties, since a
-	// misspelt sasl.password has a password for its value.
+	// Value is the refused value in the form a property has. It is a mask where
+	// the value is not known to be harmless, and empty for unknown properties, since
+	// a misspelt sasl.password has a password for its value.
 	Value string
 	// Problem says what is wrong and what would be right.
 	Problem string
 	// Origin is where the setting was found: "FILE:LINE" for Load, "line LINE"
-	// for Parse, empty otherwise.
+	// for Parse, "environment variable NAME" for FromEnv. It is empty for FromMap,
+	// unless the name cannot be shown.
 	Origin string
 }
 

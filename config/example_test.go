@@ -45,12 +45,12 @@ func ExampleFromMap() {
 
 	_, err = config.FromMap(map[string]string{
 		"lingerms": "20",
-		"acks":     "1",
+		"acks":     "some",
 	})
 	fmt.Println(err)
 	// Output:
 	// [broker1:9092 broker2:9092] 20ms zstd 131072 <nil>
-	// config: acks = "1": must be all: fewer acknowledgements cannot keep records from being lost
+	// config: acks = "some": must be all, -1, 0 or 1
 	// config: lingerms: unknown property; did you mean linger.ms?
 }
 

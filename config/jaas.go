@@ -21,7 +21,10 @@ func (jaas) text(*Config) string { return "" }
 
 func (jaas) check(*Config) []fault { return nil }
 
-// jaasFaults compares sasl.jaas.config with the other properties given.
+func (jaas) harmless(string) bool { return false }
+
+// jaasFaults compares sasl.jaas.config with the other properties, by their
+// canonical names.
 func jaasFaults(c *Config, given map[string]entry) []*FieldError {
 	e, ok := given["sasl.jaas.config"]
 	if !ok {

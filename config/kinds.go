@@ -20,6 +20,8 @@ type kind interface {
 	text(c *Config) string
 	// check judges the field by itself, however it was set.
 	check(c *Config) []fault
+	// harmless reports whether a value may be shown, be it right or wrong.
+	harmless(value string) bool
 }
 
 // fault is a FieldError without its property.
@@ -75,6 +77,8 @@ func (k millis) check(c *Config) []fault {
 	return []fault{{k.text(c), k.rangeProblem()}}
 }
 
+func (millis) harmless(value string) bool { return isShort(value) }
+
 func (k millis) rangeProblem() string {
 	s := fmt.Sprintf("must be from %d to %d milliseconds", k.least.Milliseconds(), maxMillis.Milliseconds())
 	if k.unbounded {
@@ -110,6 +114,8 @@ func (k whole[T]) check(c *Config) []fault {
 	}
 	return nil
 }
+
+func (whole[T]) harmless(value string) bool { return isShort(value) }
 
 func (k whole[T]) rangeProblem() string {
 	if k.most == math.MaxInt64 {
@@ -152,6 +158,8 @@ func (k flag) text(c *Config) string { return strconv.FormatBool(*k.at(c)) }
 
 func (flag) check(*Config) []fault { return nil }
 
+func (flag) harmless(value string) bool { return isShort(value) }
+
 // choice is one of the names of an enum. Others says where else to look.
 type choice[T ~int8] struct {
 	at     func(*Config) *T
@@ -177,6 +185,8 @@ func (k choice[T]) check(c *Config) []fault {
 	return nil
 }
 
+func (choice[T]) harmless(value string) bool { return isShort(value) }
+
 func (k choice[T]) problem() string { return "must be " + enumList(k.names) + k.others }
 
 // text is any printable text of at most most bytes.
@@ -198,6 +208,33 @@ func (k text) check(c *Config) []fault {
 	}
 	return nil
 }
+
+func (text) harmless(value string) bool { return isText(value) }
+
+// path is the name of a file.
+type path struct {
+	at func(*Config) *string
+}
+
+func (k path) parse(c *Config, value string) string {
+	*k.at(c) = value
+	return ""
+}
+
+func (k path) text(c *Config) string { return *k.at(c) }
+
+func (k path) check(c *Config) []fault {
+	value := *k.at(c)
+	switch problem := textProblem(value, maxPath); {
+	case strings.Contains(value, "-----") || isBase64(value):
+		return []fault{{value, "is the content of a PEM file where its name belongs"}}
+	case problem != "":
+		return []fault{{value, problem}}
+	}
+	return nil
+}
+
+func (path) harmless(value string) bool { return isText(value) }
 
 func textProblem(s string, most int) string {
 	if len(s) > most {
@@ -249,6 +286,8 @@ func (servers) check(c *Config) []fault {
 	return faults
 }
 
+func (servers) harmless(value string) bool { return isText(value) }
+
 // withoutUser masks what stands before an @. No valid address has one, but in a
 // URL it is where the password is.
 func withoutUser(address string) string {
@@ -280,27 +319,4 @@ func (k password) check(c *Config) []fault {
 	return nil
 }
 
-// fixed is a property of the Java client that is no choice here: only the values
-// in accepts are let through, and why is what to say to the others.
-type fixed struct {
-	accepts []string
-	why     string
-}
-
-func (k fixed) parse(_ *Config, value string) string {
-	for _, a := range k.accepts {
-		if strings.EqualFold(value, a) {
-			return ""
-		}
-	}
-	return k.why
-}
-
-func (k fixed) text(*Config) string {
-	if len(k.accepts) == 0 {
-		return ""
-	}
-	return k.accepts[0]
-}
-
-func (fixed) check(*Config) []fault { return nil }
+func (password) harmless(string) bool { return false }

@@ -10,6 +10,8 @@ import (
 type entry struct {
 	name, value string
 	origin      string
+	line        int    // in a file, from 1; else 0
+	problem     string // why the line cannot be read; name and value are empty then
 }
 
 // line is a logical line of a .properties file: what is left of it when comments
@@ -127,27 +129,23 @@ func firstRune(s string) rune {
 	return r
 }
 
-// entriesOf reads a whole file; origin makes the Origin of a line. Lines that
-// cannot be read become faults, and the others are still given.
+// entriesOf reads a whole file; origin makes the Origin of a line. It is only a
+// file that is not text that gives a fault.
 func entriesOf(data string, origin func(number int) string) ([]entry, []*FieldError) {
 	if i := invalidUTF8(data); i >= 0 {
 		number := 1 + strings.Count(data[:i], "\n")
 		return nil, []*FieldError{{Origin: origin(number), Problem: "the file is not valid UTF-8 here"}}
 	}
 	var entries []entry
-	var faults []*FieldError
 	for _, l := range logicalLines(data) {
 		if l.text == "" { // a lone backslash
 			continue
 		}
-		name, value, problem := splitLine(l.text)
-		if problem != "" {
-			faults = append(faults, &FieldError{Origin: origin(l.number), Problem: problem})
-			continue
-		}
-		entries = append(entries, entry{name, value, origin(l.number)})
+		e := entry{origin: origin(l.number), line: l.number}
+		e.name, e.value, e.problem = splitLine(l.text)
+		entries = append(entries, e)
 	}
-	return entries, faults
+	return entries, nil
 }
 
 // invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.

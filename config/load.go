@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 )
 
 // maxFile bounds a .properties file, so that a wrong path cannot fill the memory.
@@ -14,8 +13,9 @@ const maxFile = 1 << 20
 
 // FromMap returns the defaults with the given properties set. All faults of the
 // properties one by one are reported together as [*FieldError]s: unknown names
-// (with the nearest known one), values that cannot be read, values out of range.
-// What concerns the whole, a missing bootstrap.servers for one, is left to
+// (with the known one that was meant, if that is certain), values that cannot be
+// read, values out of range. What has another effect than with the client that it
+// is from, or none, is in Warnings. What concerns the whole, a missing bootstrap.servers for one, is left to
 // [Config.Validate], since more may be set in Go before the Config is used. With
 // an error the Config is zero.
 func FromMap(m map[string]string) (Config, error) {
@@ -59,55 +59,4 @@ func readFile(path string, most int64) ([]byte, error) {
 		err = &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d bytes", most)}
 	}
 	return data, err
-}
-
-func fromEntries(entries []entry, faults []*FieldError) (Config, error) {
-	c := Default()
-	given := make(map[string]entry, len(entries))
-	for _, e := range entries {
-		if first, twice := given[e.name]; twice {
-			faults = append(faults, &FieldError{Property: e.name, Origin: e.origin,
-				Problem: "was given before, at " + first.origin})
-			continue
-		}
-		given[e.name] = e
-		faults = append(faults, apply(&c, e)...)
-	}
-	faults = append(faults, jaasFaults(&c, given)...)
-	if len(faults) > 0 {
-		return Config{}, join(faults)
-	}
-	return c, nil
-}
-
-// apply sets one property and judges it by itself.
-func apply(c *Config, e entry) []*FieldError {
-	p := lookup(e.name)
-	if p == nil {
-		return []*FieldError{unknown(e)}
-	}
-	value := e.value
-	if _, verbatim := p.kind.(password); !verbatim {
-		value = strings.TrimSpace(value)
-	}
-	var faults []fault
-	if problem := p.kind.parse(c, value); problem != "" {
-		faults = []fault{{value, problem}}
-	} else {
-		faults = p.kind.check(c)
-	}
-	errs := make([]*FieldError, len(faults))
-	for i, f := range faults {
-		errs[i] = p.fault(f)
-		errs[i].Origin = e.origin
-	}
-	return errs
-}
-
-func unknown(e entry) *FieldError {
-	problem := "unknown property"
-	if name := nearest(e.name); name != "" {
-		problem += "; did you mean " + name + "?"
-	}
-	return &FieldError{Property: e.name, Problem: problem, Origin: e.origin}
 }

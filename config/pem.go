@@ -10,52 +10,95 @@ import (
 	"strings"
 )
 
-// inlinePEM is the property ssl.truststore.certificates.
-type inlinePEM struct{}
+// inlinePEM is the content of a PEM file. Its values are never shown, since a
+// private key may be pasted where certificates belong.
+type inlinePEM struct {
+	at func(*Config) *string
+}
 
-func (inlinePEM) parse(c *Config, value string) string {
-	c.TruststoreCertificates = value
+func (k inlinePEM) parse(c *Config, value string) string {
+	*k.at(c) = value
 	return ""
 }
 
-func (inlinePEM) text(c *Config) string { return c.TruststoreCertificates }
+func (k inlinePEM) text(c *Config) string { return *k.at(c) }
 
 // check leaves PEM to tlsFromPEM, whether it comes from a file or from here.
 func (inlinePEM) check(*Config) []fault { return nil }
 
+func (inlinePEM) harmless(string) bool { return false }
+
 // tlsFromPEM builds the TLS settings that the properties describe.
 func (c *Config) tlsFromPEM() (*tls.Config, []*FieldError) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	var faults []*FieldError
-	report := func(name, value, problem string) {
-		if problem != "" {
-			faults = append(faults, lookup(name).fault(fault{value, problem}))
-		}
-	}
-	var problem string
-	switch inline, path := c.TruststoreCertificates, c.TruststoreLocation; {
-	case inline != "" && path != "":
-		report("ssl.truststore.location", path, "is given together with ssl.truststore.certificates: keep one of them")
-	case inline != "":
-		t.RootCAs, problem = certPool([]byte(inline))
-		report("ssl.truststore.certificates", inline, problem)
-	case path != "":
-		t.RootCAs, problem = loadTruststore(path)
-		report("ssl.truststore.location", path, problem)
-	}
-	if path := c.KeystoreLocation; path != "" {
-		t.Certificates, problem = loadKeystore(path)
-		report("ssl.keystore.location", path, problem)
-	}
-	return t, faults
+	var truststore, keystore []*FieldError
+	t.RootCAs, truststore = c.truststore()
+	t.Certificates, keystore = c.keystore()
+	return t, append(truststore, keystore...)
 }
 
-func loadTruststore(path string) (*x509.CertPool, string) {
-	data, problem := readPEM(path)
-	if problem != "" {
-		return nil, problem
+// truststore returns the authorities to trust, nil for those of the system.
+func (c *Config) truststore() (*x509.CertPool, []*FieldError) {
+	const location, inline = "ssl.truststore.location", "ssl.truststore.certificates"
+	source, data, faults := onePEM(c, location, inline)
+	if source == "" || len(faults) > 0 {
+		return nil, faults
 	}
-	return certPool(data)
+	pool, problem := certPool(data)
+	return pool, c.pemFault(source, problem)
+}
+
+// keystore returns the certificate that the client shows, if any. Chain and key
+// may come from one file, or from two places.
+func (c *Config) keystore() ([]tls.Certificate, []*FieldError) {
+	const location, chain = "ssl.keystore.location", "ssl.keystore.certificate.chain"
+	const keyLocation, keyInline = "ssl.key.location", "ssl.keystore.key"
+	source, certs, faults := onePEM(c, location, chain)
+	keySource, key, keyFaults := onePEM(c, keyLocation, keyInline)
+	faults = append(faults, keyFaults...)
+	switch {
+	case len(faults) > 0 || source == "" && keySource == "":
+		return nil, faults
+	case source == "":
+		return nil, c.pemFault(keySource, "is a private key without a certificate: give "+location+" or "+chain+" as well")
+	case keySource == "" && source == chain:
+		return nil, c.pemFault(source, "is a certificate without its private key: give "+keyInline+" or "+keyLocation+" as well")
+	case keySource == "":
+		keySource, key = source, certs
+	}
+	if isEncryptedKey(key) {
+		return nil, c.pemFault(keySource, "holds an encrypted private key: "+decryptHint)
+	}
+	cert, err := tls.X509KeyPair(certs, key)
+	if err != nil {
+		return nil, c.pemFault(source, "does not hold a certificate chain and its private key in PEM form: "+strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	return []tls.Certificate{cert}, nil
+}
+
+// onePEM reads the one of two properties that is set: a path, or the content.
+// Source is the name of that one, empty if neither is set.
+func onePEM(c *Config, location, inline string) (source string, data []byte, faults []*FieldError) {
+	file, content := lookup(location).kind.text(c), lookup(inline).kind.text(c)
+	switch {
+	case file != "" && content != "":
+		return "", nil, c.pemFault(location, "is given together with "+inline+": keep one of them")
+	case content != "":
+		return inline, []byte(content), nil
+	case file == "":
+		return "", nil, nil
+	}
+	data, problem := readPEM(file)
+	return location, data, c.pemFault(location, problem)
+}
+
+// pemFault is a fault in a property, none for an empty problem.
+func (c *Config) pemFault(name, problem string) []*FieldError {
+	if problem == "" {
+		return nil
+	}
+	p := lookup(name)
+	return []*FieldError{p.fault(fault{p.kind.text(c), problem})}
 }
 
 // certPool reads certificates, and only certificates: a file that holds a key was
@@ -82,22 +125,13 @@ func certPool(data []byte) (*x509.CertPool, string) {
 	return pool, ""
 }
 
-// loadKeystore reads a certificate chain and its private key from one file.
-func loadKeystore(path string) ([]tls.Certificate, string) {
-	data, problem := readPEM(path)
-	if problem != "" {
-		return nil, problem
-	}
+func isEncryptedKey(data []byte) bool {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return nil, "holds an encrypted private key: " + decryptHint
+			return true
 		}
 	}
-	cert, err := tls.X509KeyPair(data, data)
-	if err != nil {
-		return nil, "does not hold a certificate chain and its private key in PEM form: " + strings.TrimPrefix(err.Error(), "tls: ")
-	}
-	return []tls.Certificate{cert}, ""
+	return false
 }
 
 func readPEM(path string) ([]byte, string) {

@@ -241,3 +241,49 @@ func TestInlineCertificatesInAFile(t *testing.T) {
 	}
 	wantFaults(t, c.Validate())
 }
+
+// Chain and key may be one file, two files, or texts, in any mixture that has
+// one of each.
+func TestWhereChainAndKeyCanBe(t *testing.T) {
+	ca := newIdentity(t, "ca", nil)
+	server, client, other := newIdentity(t, "server", ca), newIdentity(t, "client", ca), newIdentity(t, "other", ca)
+	chain, key := writeFile(t, client.cert), writeFile(t, client.key)
+	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")})
+	for name, tc := range map[string]struct {
+		set  func(c *Config)
+		want string
+	}{
+		"two files": {func(c *Config) { c.KeystoreLocation, c.KeyLocation = chain, key }, ""},
+		"two texts": {func(c *Config) {
+			c.KeystoreCertificates, c.KeystoreKey = string(client.cert), NewSecret(string(client.key))
+		}, ""},
+		"file and text":  {func(c *Config) { c.KeystoreLocation, c.KeystoreKey = chain, NewSecret(string(client.key)) }, ""},
+		"text and file":  {func(c *Config) { c.KeystoreCertificates, c.KeyLocation = string(client.cert), key }, ""},
+		"two chains":     {func(c *Config) { c.KeystoreLocation, c.KeystoreCertificates, c.KeyLocation = chain, "x", key }, "ssl.keystore.location: is given together with ssl.keystore.certificate.chain"},
+		"two keys":       {func(c *Config) { c.KeystoreLocation, c.KeystoreKey, c.KeyLocation = chain, NewSecret("x"), key }, "ssl.key.location: is given together with ssl.keystore.key"},
+		"key alone":      {func(c *Config) { c.KeyLocation = key }, "ssl.key.location: private key without a certificate"},
+		"key text alone": {func(c *Config) { c.KeystoreKey = NewSecret("x") }, "ssl.keystore.key: private key without a certificate"},
+		"chain alone":    {func(c *Config) { c.KeystoreCertificates = string(client.cert) }, "ssl.keystore.certificate.chain: certificate without its private key"},
+		"other key":      {func(c *Config) { c.KeystoreLocation, c.KeystoreKey = chain, NewSecret(string(other.key)) }, "ssl.keystore.location: private key does not match"},
+		"encrypted key":  {func(c *Config) { c.KeystoreLocation, c.KeystoreKey = chain, NewSecret(string(encrypted)) }, "ssl.keystore.key: encrypted private key"},
+		"no such file":   {func(c *Config) { c.KeystoreLocation, c.KeyLocation = chain, key+"x" }, "ssl.key.location: cannot be read: no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := valid()
+			c.SecurityProtocol, c.TruststoreCertificates = ProtocolSSL, string(ca.cert)
+			tc.set(&c)
+			if tc.want != "" {
+				wantBothFaults(t, &c, tc.want)
+				return
+			}
+			wantFaults(t, c.Validate())
+			if err := handshake(t, &c, server, ca); err != nil {
+				t.Error(err)
+			}
+			c.SecurityProtocol = ProtocolPlaintext
+			if n := len(faultsOf(t, c.Validate())); n != 3 { // the authorities, the chain, the key
+				t.Errorf("%d faults without TLS", n)
+			}
+		})
+	}
+}

@@ -24,6 +24,7 @@ func (c *Config) settings() []setting {
 			list = append(list, setting{p.name, p.visible(p.kind.text(c))})
 		}
 	}
+	// What the Config says about its own origin is no setting.
 	set := map[string]bool{"TLS": c.TLS != nil, "SASL": c.SASL != nil, "Logger": c.Logger != nil, "Dialer": c.Dialer != nil}
 	for _, field := range goOnly {
 		if set[field] {

@@ -2,22 +2,49 @@ package config
 
 import (
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
+// Use is what becomes of a property.
+type Use int8
+
+// What becomes of a property.
+const (
+	// Mapped: it sets a field.
+	Mapped Use = iota
+	// Ignored: it has no effect, and a warning says what it would have done. Most
+	// have a value that asks for what happens anyway, and gives no warning.
+	Ignored
+	// Refused: it is an error that says why and what to do, but for values that ask
+	// for what happens anyway.
+	Refused
+)
+
+var useNames = []string{"mapped", "ignored", "refused"}
+
+// String returns the word in lower case.
+func (u Use) String() string { return enumName("Use", useNames, u) }
+
 // Property describes one property name.
 type Property struct {
-	// Name is the name as Kafka writes it.
+	// Name is the name as its client writes it. If it ends in .* it stands for all
+	// names that begin so.
 	Name string
-	// Field is the field of Config that it sets. It is empty for a property that
-	// has no field: sasl.jaas.config, and names of the Java client that are
-	// accepted with one value only, or known only to be refused with a reason.
+	// Field is the field of Config that it sets under its main name. It is empty for
+	// other names of the same, for sasl.jaas.config, which sets two fields, and for
+	// what sets none.
 	Field string
-	// Default is the default in the form of a property value; for a property
-	// without a field, the value that is accepted. Empty: none.
+	// SameAs is the main name, if this is another one.
+	SameAs string
+	// Use is what becomes of it.
+	Use Use
+	// Default is the default in the form of a property value; for a property that is
+	// refused, a value that is accepted. Empty: none.
 	Default string
-	// Doc says in one line what it sets, without a stop.
+	// Doc says in one line what it sets, or why it does not, without a stop.
 	Doc string
 }
 
@@ -26,10 +53,30 @@ type Property struct {
 func Properties() []Property {
 	defaults := Default()
 	list := make([]Property, len(table))
-	for i, p := range table {
-		list[i] = Property{Name: p.name, Field: p.field, Default: p.kind.text(&defaults), Doc: p.doc}
+	for i := range table {
+		p := &table[i]
+		list[i] = Property{Name: p.name, Field: p.field, Use: p.use(), Default: p.kind.text(&defaults), Doc: p.doc}
+		if to := p.canonical(); to != p.name {
+			list[i].SameAs, list[i].Doc = to, "another name of "+to
+			if p.doc != "" {
+				list[i].Doc += "; " + p.doc
+			}
+		}
 	}
 	return list
+}
+
+// use follows from the kind.
+func (p *property) use() Use {
+	switch k := p.kind.(type) {
+	case alias:
+		return lookup(k.to).use()
+	case ignored:
+		return Ignored
+	case refused, function, tlsVersions:
+		return Refused
+	}
+	return Mapped
 }
 
 // property is one row of the table that ties names to fields. The documentation,
@@ -37,10 +84,8 @@ func Properties() []Property {
 type property struct {
 	name  string
 	field string // "" when it has none
-	// hidden values are masked wherever they could be seen.
-	hidden bool
-	kind   kind
-	doc    string
+	kind  kind
+	doc   string
 }
 
 // fault completes a fault found in this property.
@@ -48,21 +93,70 @@ func (p *property) fault(f fault) *FieldError {
 	return &FieldError{Property: p.name, Value: p.visible(f.value), Problem: f.problem}
 }
 
-// visible is the part of a value that may be shown.
+// visible is the value if it may be shown, else the mask.
 func (p *property) visible(value string) string {
-	if p.hidden && value != "" {
+	if value != "" && !p.kind.harmless(value) {
 		return mask
 	}
 	return value
 }
 
+// isFamily reports whether the row stands for all names that begin with its own.
+func (p *property) isFamily() bool { return strings.HasSuffix(p.name, ".*") }
+
+// canonical is the name of the property that this one is another name of, or its
+// own.
+func (p *property) canonical() string {
+	if a, ok := p.kind.(alias); ok {
+		return a.to
+	}
+	return p.name
+}
+
+// sets lists the properties whose fields this one sets.
+func (p *property) sets() []string {
+	if _, ok := p.kind.(jaas); ok {
+		return []string{"sasl.username", "sasl.password"}
+	}
+	if lookup(p.canonical()).field == "" {
+		return nil
+	}
+	return []string{p.canonical()}
+}
+
+// shown is the name under which the property was given, but for a family only what
+// is known of it.
+func (p *property) shown(e entry) string {
+	if p.isFamily() {
+		return p.name
+	}
+	return e.name
+}
+
+// isSensitive reports whether a value of this property can be, or be followed by,
+// something secret.
+func (p *property) isSensitive(value string) bool {
+	return sensitive.MatchString(p.canonical()) || !isPlain(value)
+}
+
+// sensitive finds the names of properties that are about TLS and logins.
+var sensitive = regexp.MustCompile(`ssl|sasl|https|auth|registry|jaas|providers`)
+
 // lookup finds a known property, or returns nil.
 func lookup(name string) *property {
-	i := slices.IndexFunc(table, func(p property) bool { return p.name == name })
+	for _, prefix := range springPrefixes {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return lookup(rest)
+		}
+	}
+	if p, ok := byName[name]; ok {
+		return p
+	}
+	i := slices.IndexFunc(families, func(p *property) bool { return strings.HasPrefix(name, strings.TrimSuffix(p.name, "*")) })
 	if i < 0 {
 		return nil
 	}
-	return &table[i]
+	return families[i]
 }
 
 // Limits that come from elsewhere.
@@ -74,7 +168,22 @@ const (
 	maxSequences = 1 << 30   // half of the sequence numbers (KIP-758)
 )
 
-var table = slices.Concat(sendingProperties, timeProperties, securityProperties, javaProperties)
+var table = slices.Concat(sendingProperties, timeProperties, securityProperties,
+	javaProperties, rdkafkaProperties, tlsProperties, loginProperties, consumerProperties, springProperties)
+
+// byName is the table by its names, families are the rows that are found by how a
+// name begins.
+var byName, families = func() (map[string]*property, []*property) {
+	byName, families := make(map[string]*property, len(table)), []*property(nil)
+	for i := range table {
+		p := &table[i]
+		byName[p.name] = p
+		if p.isFamily() {
+			families = append(families, p)
+		}
+	}
+	return byName, families
+}()
 
 var sendingProperties = []property{
 	{name: "bootstrap.servers", field: "BootstrapServers", kind: servers{},
@@ -158,14 +267,23 @@ var securityProperties = []property{
 		kind: choice[SecurityProtocol]{at: func(c *Config) *SecurityProtocol { return &c.SecurityProtocol }, names: protocolNames},
 		doc:  "PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"},
 	{name: "ssl.truststore.location", field: "TruststoreLocation",
-		kind: text{at: func(c *Config) *string { return &c.TruststoreLocation }, most: maxPath},
+		kind: path{at: func(c *Config) *string { return &c.TruststoreLocation }},
 		doc:  "PEM file of the authorities to trust; none: those of the system"},
-	// Hidden, since a private key pasted here by mistake must not be printed.
-	{name: "ssl.truststore.certificates", field: "TruststoreCertificates", hidden: true, kind: inlinePEM{},
-		doc: "the content of such a file, in place of its path"},
+	{name: "ssl.truststore.certificates", field: "TruststoreCertificates",
+		kind: inlinePEM{at: func(c *Config) *string { return &c.TruststoreCertificates }},
+		doc:  "the content of such a file, in place of its path"},
 	{name: "ssl.keystore.location", field: "KeystoreLocation",
-		kind: text{at: func(c *Config) *string { return &c.KeystoreLocation }, most: maxPath},
-		doc:  "PEM file of the client's certificate chain and private key"},
+		kind: path{at: func(c *Config) *string { return &c.KeystoreLocation }},
+		doc:  "PEM file of the client's certificate chain, and of its private key if no other property gives that"},
+	{name: "ssl.keystore.certificate.chain", field: "KeystoreCertificates",
+		kind: inlinePEM{at: func(c *Config) *string { return &c.KeystoreCertificates }},
+		doc:  "the content of a PEM file with the chain, in place of its path"},
+	{name: "ssl.key.location", field: "KeyLocation",
+		kind: path{at: func(c *Config) *string { return &c.KeyLocation }},
+		doc:  "PEM file of the client's private key, where that is a file of its own"},
+	{name: "ssl.keystore.key", field: "KeystoreKey",
+		kind: password{at: func(c *Config) *Secret { return &c.KeystoreKey }},
+		doc:  "the content of such a file, in place of its path"},
 	{name: "sasl.mechanism", field: "SASLMechanism",
 		kind: choice[SASLMechanism]{at: func(c *Config) *SASLMechanism { return &c.SASLMechanism }, names: mechanismNames,
 			others: "; for others set the Go field SASL"},
@@ -173,12 +291,12 @@ var securityProperties = []property{
 	{name: "sasl.username", field: "SASLUsername",
 		kind: text{at: func(c *Config) *string { return &c.SASLUsername }, most: math.MaxInt16},
 		doc:  "user to authenticate as"},
-	{name: "sasl.password", field: "SASLPassword", hidden: true,
+	{name: "sasl.password", field: "SASLPassword",
 		kind: password{at: func(c *Config) *Secret { return &c.SASLPassword }},
 		doc:  "password of that user; spaces around it belong to it"},
 	{name: "sluice.allow.plaintext.passwords", field: "AllowPlaintextPasswords",
 		kind: flag{at: func(c *Config) *bool { return &c.AllowPlaintextPasswords }},
 		doc:  "permit PLAIN on connections without TLS"},
-	{name: "sasl.jaas.config", hidden: true, kind: jaas{},
+	{name: "sasl.jaas.config", kind: jaas{},
 		doc: "user and password in the form of the Java client, PlainLoginModule or ScramLoginModule"},
 }

@@ -54,7 +54,8 @@ func (c *Config) BuildSASL() (sasl.Mechanism, error) {
 
 func (c *Config) tlsFaults() []*FieldError {
 	if !c.SecurityProtocol.UsesTLS() {
-		faults := c.unused("TLS", "ssl.truststore.location", "ssl.truststore.certificates", "ssl.keystore.location")
+		faults := c.unused("TLS", "ssl.truststore.location", "ssl.truststore.certificates",
+			"ssl.keystore.location", "ssl.keystore.certificate.chain", "ssl.key.location", "ssl.keystore.key")
 		if c.TLS != nil {
 			faults = append(faults, c.unusedGo("TLS", "TLS"))
 		}

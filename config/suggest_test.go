@@ -11,23 +11,47 @@ func TestNearest(t *testing.T) {
 		"linger":                   "linger.ms",
 		"LINGER_MS":                "linger.ms",
 		" linger.ms ":              "linger.ms",
-		"batch.bytes":              "batch.size",
+		"batch.sizes":              "batch.size",
 		"bootstrap.server":         "bootstrap.servers",
-		"compression":              "compression.type",
 		"sasl.pasword":             "sasl.password",
-		"sasl.mechanisms":          "sasl.mechanism",
+		"sasl.mechanismus":         "sasl.mechanisms",
 		"max.inflight.bytes":       "max.in.flight.bytes",
 		"retry.backoff":            "retry.backoff.ms",
 		"ssl.truststore.locations": "ssl.truststore.location",
-		"group.id":                 "",
+		"groupid":                  "group.id",
 		"x":                        "",
 		"":                         "",
-		"metadata.broker.list":     "",
+		"metadata.brokers.list":    "metadata.broker.list",
 		strings.Repeat("x", 1<<20): "",
-		"key.serialiser":           "", // close only to what cannot be set
+		"key.serialiser":           "key.serializer",
+		"sslca":                    "", // ssl_ca cannot be set
+		"linger.s":                 "", // another unit
+		"linger.us":                "",
+		"min.block.ms":             "", // another bound
+		"disable.idempotence":      "",
+		"sesion.timeout.ms":        "session.timeout.ms",
+		"connect.timeout.ms":       "", // another meaning each
+		"write.timeout.ms":         "",
+		"poll.timeout.ms":          "",
+		"timeout":                  "timeout.ms",
+		"compression":              "compression.type",
+		"batch.bytes":              "",
 	} {
 		if got := nearest(unknown); got != want {
 			t.Errorf("%.40q: got %q, want %q", unknown, got, want)
+		}
+	}
+}
+
+// Two names that are as near and mean two things: neither is offered.
+func TestNoGuessBetweenTwo(t *testing.T) {
+	for unknown, want := range map[string]string{
+		"ssl.cal.location":                     "", // ssl.ca.location and ssl.crl.location, one letter each
+		"ssl.crll.location":                    "ssl.crl.location",
+		"sasl.oauthbearer.assertion.claim.aub": "", // ...aud and ...sub
+	} {
+		if got := nearest(unknown); got != want {
+			t.Errorf("%s: got %q, want %q", unknown, got, want)
 		}
 	}
 }
@@ -47,8 +71,8 @@ func TestEditDistance(t *testing.T) {
 }
 
 func TestUnknownPropertyNeverShowsItsValue(t *testing.T) {
-	_, err := FromMap(map[string]string{"sasl.pasword": canary, "group.id": canary})
-	wantFaults(t, err, "group.id: unknown property", "sasl.pasword: unknown property; did you mean sasl.password?")
+	_, err := FromMap(map[string]string{"sasl.pasword": canary, "group.idea.x": canary})
+	wantFaults(t, err, "group.idea.x: unknown property", "sasl.pasword: unknown property; did you mean sasl.password?")
 	if strings.Contains(err.Error(), canary) {
 		t.Error(err)
 	}

@@ -13,9 +13,15 @@ const requestRoom = 1024
 // the PEM files that the settings name, and changes nothing.
 func (c *Config) Validate() error {
 	var faults []*FieldError
+	if c.isBare() {
+		faults = append(faults, &FieldError{Problem: "start from config.Default(): in a Config made any other way a zero means zero, and here every size and timeout is"})
+	}
 	bad := make(map[string]bool)
 	for i := range table {
 		p := &table[i]
+		if p.field == "" { // another name of a field, or none
+			continue
+		}
 		for _, f := range p.kind.check(c) {
 			faults = append(faults, p.fault(f))
 			bad[p.name] = true
@@ -33,6 +39,12 @@ func (c *Config) Validate() error {
 		}
 	}
 	return join(faults)
+}
+
+// isBare recognises a Config that was not made by Default: no program sets all of
+// these to zero.
+func (c *Config) isBare() bool {
+	return c.BatchBytes == 0 && c.MaxRequestBytes == 0 && c.BufferBytes == 0 && c.RetryBackoff == 0 && c.DeliveryTimeout == 0
 }
 
 // relation is a rule that one setting must not be below others. Where one of them

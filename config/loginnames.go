@@ -1,0 +1,75 @@
+package config
+
+// loginProperties are the names about logging in that set no field of their own.
+// None of them is ignored: who writes one relies on it.
+var loginProperties = []property{
+	{name: "sasl.mechanisms", kind: alias{to: "sasl.mechanism"}},
+	{name: "oauthbearer_token_refresh_cb", doc: "not a property", kind: callback},
+	{name: "enable.sasl.oauthbearer.unsecure.jwt", doc: "of OAUTHBEARER", kind: refused{[]string{"false"}, oauth.why}},
+	{name: "https.ca.location", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "https.ca.pem", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.client.callback.handler.class", doc: "Java classes cannot be run", kind: loginClass},
+	{name: "sasl.kerberos.keytab", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.kinit.cmd", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.min.time.before.relogin", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.principal", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.service.name", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.ticket.renew.jitter", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.kerberos.ticket.renew.window.factor", doc: "of Kerberos (GSSAPI)", kind: kerberos},
+	{name: "sasl.login.callback.handler.class", doc: "Java classes cannot be run", kind: loginClass},
+	{name: "sasl.login.class", doc: "Java classes cannot be run", kind: loginClass},
+	{name: "sasl.login.connect.timeout.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.read.timeout.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.refresh.buffer.seconds", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.refresh.min.period.seconds", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.refresh.window.factor", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.refresh.window.jitter", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.retry.backoff.max.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.login.retry.backoff.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.allow.unverified.audience", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.allow.unverified.issuer", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.algorithm", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.aud", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.exp.seconds", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.iss", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.jti.include", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.nbf.seconds", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.claim.sub", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.file", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.jwt.template.file", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.private.key.file", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.private.key.passphrase", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.private.key.pem", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.assertion.template.file", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.client.credentials.client.id", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.client.credentials.client.secret", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.client.id", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.client.secret", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.clock.skew.seconds", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.config", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.expected.audience", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.expected.issuer", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.extensions", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.grant.type", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.header.urlencode", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwks.endpoint.refresh.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwks.endpoint.url", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwt.retriever.class", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.jwt.validator.class", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.metadata.authentication.type", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.method", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.scope", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.scope.claim.name", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.sub.claim.name", doc: "of OAUTHBEARER", kind: oauth},
+	{name: "sasl.oauthbearer.token.endpoint.url", doc: "of OAUTHBEARER", kind: oauth},
+}
+
+var (
+	kerberos = refused{why: "is for Kerberos (GSSAPI), which is not there: take it out, or set the Go field SASL"}
+
+	oauth = refused{why: "is for OAUTHBEARER, which no property sets up: take it out, or set the Go field SASL"}
+
+	loginClass = refused{[]string{""}, "cannot run a Java class, and the login depends on it: use a mechanism that sasl.mechanism can name, or set the Go field SASL"}
+)
