@@ -95,7 +95,7 @@ func (b *broker) ask(l *link, now time.Time) {
 	b.asking = b.asking[:0]
 	r.correlationID = l.conn.NextCorrelationID()
 	encoded := l.conn.EncodeRequest(q.Request(), r.correlationID)
-	r.bytes = int64(len(encoded))
+	r.bytes, r.limit = int64(len(encoded)), conn.Limit(q.Request())
 	l.begin(r, now)
 	n, err := l.conn.Write([][]byte{encoded})
 	l.wrote(n)
