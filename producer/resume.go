@@ -350,7 +350,7 @@ func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, no
 		p.acked = acked{x.broker, x.leaderEpoch}
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)
 	case errors.Is(err, retry.TopicAuthorizationFailed):
-		p.topic.closedToUs.Store(true)
+		p.topic.closedToUs.Store(now)
 	default:
 		fx.refresh = true
 		p.pauseUntil(now)

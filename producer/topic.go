@@ -20,8 +20,9 @@ type topic struct {
 	leaders atomic.Pointer[[]leader] // replaced as a whole, by control
 	id      atomic.Pointer[[16]byte] // of the topic as metadata last showed it
 	sticky  sticky
-	// closedToUs: a broker would not answer a question about our state there.
-	closedToUs atomic.Bool
+	// closedToUs is when a broker last would not answer a question about our state
+	// there, see mayAsk.
+	closedToUs atomic.Time
 
 	mu      sync.Mutex
 	waiting []early
