@@ -22,7 +22,7 @@ func TestLargeRefusalsAreRead(t *testing.T) {
 		words               int // bytes of a text
 	}{
 		{"many records", 1, 15_000, 100},
-		{"many partitions", 300, 50, 100},
+		{"many partitions", 300, 50, 400},
 		{"long texts", 1, 2_000, 700},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -144,12 +144,12 @@ func TestK28EveryCodeAfterAppendForEver(t *testing.T) {
 	for _, code := range allCodes() {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, topics(1), func(c *config.Config) {
-					c.DeliveryTimeout, c.RequestTimeout, c.Linger = 20*time.Second, 10*time.Second, 5*time.Millisecond
+				s := newTapped(t, topics(1), func(c *config.Config) {
+					c.DeliveryTimeout, c.RequestTimeout = 20*time.Second, 10*time.Second
 				})
-				r.sync(t.Context(), producer.Record{}, 10)
+				s.warm(0)
 				attempts := 0
-				r.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+				s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
 					if attempts++; a.Records != 10 {
 						t.Errorf("%d records", a.Records)
 					}
@@ -159,14 +159,12 @@ func TestK28EveryCodeAfterAppendForEver(t *testing.T) {
 					return producertest.AppendThen(code)
 				})
 				begun := time.Now()
-				for range 10 {
-					r.produce(t.Context(), producer.Record{}, 10)
-				}
-				r.flush(time.Minute)
+				s.tens(0, 1)
+				s.flush(time.Minute)
 				if most := 5 + 5*int(time.Since(begun)/time.Second); attempts > most {
 					t.Errorf("%d attempts in %v", attempts, time.Since(begun))
 				}
-				if sum := r.judge(); sum.notWritten > 0 || sum.unknown != 10 {
+				if sum := s.judge(); sum.notWritten > 0 || sum.unknown != 10 {
 					t.Errorf("%+v", sum)
 				}
 			})
