@@ -41,9 +41,11 @@ const mostFailed = 3
 const zombieSpan = 12 * time.Second
 
 // mayAsk reports whether the broker offers it, the topic allows it, and there is
-// hope for an answer.
+// hope for an answer. Rights may be given later: a topic that refused is asked about
+// again once metadata would be too old, too.
 func (p *partition) mayAsk(l *link) bool {
-	return l.describes && !p.topic.closedToUs.Load() && (p.inquiry.failed < mostFailed || p.shared)
+	closed := age(p.topic.closedToUs.Load(), time.Now()) < p.pr.cfg.MetadataMaxAge
+	return l.describes && !closed && (p.inquiry.failed < mostFailed || p.shared)
 }
 
 // doubtful asks for a look at the broker's state before a replay, also a short
@@ -97,7 +99,7 @@ func (b *broker) ask(l *link, now time.Time) {
 	b.asking = b.asking[:0]
 	r.correlationID = l.conn.NextCorrelationID()
 	encoded := l.conn.EncodeRequest(q.Request(), r.correlationID)
-	r.bytes = int64(len(encoded))
+	r.bytes, r.limit = int64(len(encoded)), conn.Limit(q.Request())
 	l.begin(r, now)
 	n, err := l.conn.Write([][]byte{encoded})
 	l.wrote(n)
@@ -135,7 +137,7 @@ func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now tim
 			p.hear(e, now, &fx)
 		case code == retry.TopicAuthorizationFailed:
 			// It was worth a try; replay and freshness do without (R7).
-			p.topic.closedToUs.Store(true)
+			p.topic.closedToUs.Store(now)
 		default:
 			q.failed++
 			q.wanted, fx.refresh = p.mayAsk(l), true

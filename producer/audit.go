@@ -149,11 +149,13 @@ func (p *partition) audited(x *audit, f findings, err error) {
 	p.do(fx)
 }
 
-// read takes what was seen in the log. What was not seen stays unknown: a
-// request may still be under way.
+// read takes what was seen in the log: the batches from the oldest on, each of
+// which must be there itself. A broker that has forgotten the producer takes any
+// batch as its first, so one that is there proves nothing of those before it. What
+// was not seen, and all behind it, stays unknown: a request may still be under way.
 func (p *partition) read(seen []inspect.Header, err error, fx *effects) {
 	for _, h := range seen {
-		if i, ok := p.win.Find(h.Epoch, throttle.Sequence(h.Base)); ok {
+		if i, ok := p.win.Find(h.Epoch, throttle.Sequence(h.Base)); ok && i == p.base {
 			p.resolve(p.win.Seen(i, h.Offset), fx)
 		}
 	}

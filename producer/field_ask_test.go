@@ -112,6 +112,39 @@ func TestNoLeaveToAsk(t *testing.T) {
 	})
 }
 
+// It is asked about again once rights may have changed (metadata.max.age.ms), and
+// what the broker says then is used: the replay begins further on.
+func TestLeaveToAskIsGivenLater(t *testing.T) {
+	const n, applied = 60, 50
+	for name, c := range map[string]struct {
+		later time.Duration
+		asked int64 // in all
+	}{
+		"too early": {time.Minute, 1},
+		"later":     {6 * time.Minute, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, topics(1), smallBatches)
+				cutWithDoubt(r, n, applied, told(func(p *kmsg.DescribeProducersResponseTopicPartition) {
+					p.ErrorCode, p.ActiveProducers = 29, nil // TOPIC_AUTHORIZATION_FAILED
+				}))
+				time.Sleep(c.later)
+				resent := cutWithDoubt(r, n, applied, nothing)
+				if used := resent <= n-applied+1; used != (c.asked == 2) {
+					t.Errorf("%d batches were sent again", resent)
+				}
+				if asked := r.p.Stats().Questions; asked != c.asked {
+					t.Errorf("asked %d times, want %d", asked, c.asked)
+				}
+				if sum := r.judge(); sum.written != 2*(n+1) {
+					t.Errorf("%+v", sum)
+				}
+			})
+		})
+	}
+}
+
 // A broker that is behind what it acknowledged lost data (unclean election).
 // What is in doubt is unknown, and the partition goes on.
 func TestDataLossIsToldApart(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // allCodes are those of the protocol and some that it does not have.
 func allCodes() []int16 {
 	codes := []int16{-32768, -2, -1, 32767}
-	for c := int16(1); c <= 133; c++ {
+	for c := int16(1); c <= 140; c++ {
 		codes = append(codes, c)
 	}
 	return codes
@@ -93,36 +93,112 @@ func everyCode(t *testing.T, code int16, first bool) {
 }
 
 // K28: the same for errors that come after the append, with its offset: the
-// record is in the log, and must not be there twice, nor be called absent.
+// record is in the log, and must not be there twice, nor be called absent. It is
+// sent again and written, unless the code says that the producer ID is not ours
+// any more, or forgotten: then nobody can say.
 func TestK28EveryCodeAfterAppend(t *testing.T) {
+	for _, code := range allCodes() {
+		for _, when := range []string{"first batch", "later batch"} {
+			t.Run(fmt.Sprint(code, " ", when), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { everyCodeAfterAppend(t, code, when == "first batch") })
+			})
+		}
+	}
+}
+
+func everyCodeAfterAppend(t *testing.T, code int16, first bool) {
+	r := newRig(t, topics(1), func(c *config.Config) { c.DeliveryTimeout = time.Minute })
+	if !first {
+		r.sync(t.Context(), producer.Record{}, 10)
+	}
+	attempts := 0
+	r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+		if attempts++; attempts == 1 {
+			return producertest.AppendThen(code)
+		}
+		return producertest.Fault{}
+	})
+	res, _ := r.sync(t.Context(), producer.Record{}, 10)
+	d := retry.Classify(retry.Code(code), 1)
+	wantAttempts, want := 2, producer.Written
+	if d.Stop || d.Gone {
+		wantAttempts, want = 1, producer.Unknown
+	}
+	if res.Outcome != want || attempts != wantAttempts {
+		t.Errorf("after %d attempts: %+v", attempts, res)
+	}
+	next, err := r.sync(t.Context(), producer.Record{}, 10)
+	if d.Stop {
+		if next.Outcome != producer.NotWritten || !errors.Is(err, producer.ErrSecondOwner) {
+			t.Errorf("the next record: %+v", next)
+		}
+	} else if next.Outcome != producer.Written {
+		t.Errorf("the next record: %+v", next)
+	}
+	r.judge()
+}
+
+// The same for ever, for ten records of one batch: nothing is called absent, cut
+// in two or asked about in a hot loop.
+func TestK28EveryCodeAfterAppendForEver(t *testing.T) {
 	for _, code := range allCodes() {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, topics(1), func(c *config.Config) { c.DeliveryTimeout = time.Minute })
-				r.sync(t.Context(), producer.Record{}, 10)
-				attempts := 0
-				r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
-					if attempts++; attempts == 1 {
-						return producertest.AppendThen(code)
-					}
-					return producertest.Fault{}
+				s := newTapped(t, topics(1), func(c *config.Config) {
+					c.DeliveryTimeout, c.RequestTimeout = 20*time.Second, 10*time.Second
 				})
-				res, _ := r.sync(t.Context(), producer.Record{}, 10)
-				switch d := retry.Classify(retry.Code(code), 1); d.Fate {
-				case retry.Uncertain, retry.Duplicate, retry.OutOfOrder:
-					if res.Outcome != producer.Written || attempts != 2 {
-						t.Errorf("after %d attempts: %+v", attempts, res)
+				s.warm(0)
+				attempts := 0
+				s.c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+					if attempts++; a.Records != 10 {
+						t.Errorf("%d records", a.Records)
 					}
-					next, err := r.sync(t.Context(), producer.Record{}, 10)
-					if err != nil {
-						t.Errorf("the next record: %+v", next)
+					if attempts > 1000 {
+						return producertest.Fault{} // a hot loop ends here, and fails below
 					}
-					r.judge()
+					return producertest.AppendThen(code)
+				})
+				begun := time.Now()
+				s.tens(0, 1)
+				s.flush(time.Minute)
+				if most := 5 + 5*int(time.Since(begun)/time.Second); attempts > most {
+					t.Errorf("%d attempts in %v", attempts, time.Since(begun))
 				}
-				// All others say that nothing was appended, and no broker
-				// answers them with an offset.
+				if sum := s.judge(); sum.notWritten > 0 || sum.unknown != 10 {
+					t.Errorf("%+v", sum)
+				}
 			})
 		})
+	}
+}
+
+// Codes that may come from after the append, as when a proxy lost the broker that
+// had the request, and carry no offset: the record is in the log.
+func TestCodesThatDoNotSayWhen(t *testing.T) {
+	for _, code := range []int16{13, 14, 15, 16, 41, 51, 72, 78, 89} {
+		for _, answers := range []int{1, 1000} {
+			t.Run(fmt.Sprint(code, " ", answers, " times"), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, topics(1), func(c *config.Config) { c.DeliveryTimeout = 40 * time.Second })
+					r.sync(t.Context(), producer.Record{}, 10)
+					attempts := 0
+					r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+						if attempts++; attempts <= answers {
+							return producertest.AppendThen(code).NoOffset()
+						}
+						return producertest.Fault{}
+					})
+					want := producer.Written
+					if answers > 1 {
+						want = producer.Unknown
+					}
+					if res, _ := r.sync(t.Context(), producer.Record{}, 10); res.Outcome != want {
+						t.Errorf("after %d attempts: %+v", attempts, res)
+					}
+					r.judge()
+				})
+			})
+		}
 	}
 }
 

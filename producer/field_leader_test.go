@@ -319,3 +319,29 @@ func TestK49NoWritablePartition(t *testing.T) {
 		})
 	})
 }
+
+// A new leader epoch of the same broker arms the gate again, as another broker
+// does: one batch alone, until its success. The broker may have been deposed in
+// between, and know less than before.
+func TestNewEpochOfTheSameBrokerArmsTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTapped(t, topics(1), func(c *config.Config) { c.MetadataMaxAge = time.Second })
+		s.warm(0)
+		s.tens(0, 3)
+		s.await(0, 4)
+		s.flush(time.Minute)
+		if err := s.c.MoveLeader("t", 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second) // until the producer knows
+		hold := make(chan struct{})
+		s.c.OnProduce(refuseOnce(40, producertest.Hold(hold)))
+		s.tens(0, 3)
+		synctest.Wait()
+		s.wantSent(0, 0, 0, 10, 20, 30, 40)
+		close(hold)
+		s.flush(time.Minute)
+		s.wantSent(0, 0, 0, 10, 20, 30, 40, 50, 60)
+		s.judgeWritten()
+	})
+}

@@ -49,11 +49,9 @@ func TestLaneTakesNothingAfterClose(t *testing.T) {
 			l.Produce(t.Context(), numbered(i), nil)
 		}
 		time.Sleep(time.Duration(n%100) * 10 * time.Microsecond)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		if err := l.Close(ctx); err != nil {
+		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		cancel()
 		done := make(chan producer.Result, 1)
 		l.Produce(t.Context(), numbered(7), func(r producer.Result) { done <- r })
 		select {
@@ -62,7 +60,7 @@ func TestLaneTakesNothingAfterClose(t *testing.T) {
 				accepted++
 				t.Logf("%d: a record after Close: %+v", n, r)
 			}
-		case <-time.After(2 * time.Second):
+		case <-time.After(hopeless):
 			t.Errorf("%d: a record after Close has no callback: %s", n, producer.LaneState(l))
 			return
 		}
@@ -96,10 +94,9 @@ func TestRecordAfterLaneCloseHasItsCallback(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
 	c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault { return producertest.Hold(never) })
-	var mu sync.Mutex
-	called := 0
+	var told callbacks
 	for _, l := range lanes {
-		l.Produce(t.Context(), numbered(7), func(producer.Result) { mu.Lock(); called++; mu.Unlock() })
+		l.Produce(t.Context(), numbered(7), told.next())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	t.Log("close:", p.Close(ctx))
@@ -107,11 +104,9 @@ func TestRecordAfterLaneCloseHasItsCallback(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond)
-	mu.Lock()
-	defer mu.Unlock()
-	if called != len(lanes) {
-		t.Errorf("%d of %d records had a callback; %d bytes in use", called, len(lanes), p.Stats().BufferedBytes)
+	told.await(t)
+	if s := p.Stats(); s.BufferedBytes != 0 {
+		t.Errorf("%d bytes in use", s.BufferedBytes)
 	}
 }
 
@@ -123,23 +118,14 @@ func TestEveryRecordHasOneCallbackWhoeverCloses(t *testing.T) {
 		c := newCluster(t, producertest.Config{InMemory: true, Topics: map[string]int32{"t": 8, "u": 8}})
 		p := newProducer(t, c, nil)
 		var wg sync.WaitGroup
-		var mu sync.Mutex
-		calls := map[int]int{}
-		n := 0
+		var told callbacks
 		for range 8 {
 			wg.Go(func() {
 				for range 20 {
 					l := p.Lane()
 					for k := range 20 {
-						mu.Lock()
-						id := n
-						n++
-						mu.Unlock()
-						l.Produce(context.Background(), producer.Record{Topic: []string{"t", "u"}[k%2], Partition: producer.On(int32(k % 10)), Value: []byte("x")}, func(producer.Result) {
-							mu.Lock()
-							calls[id]++
-							mu.Unlock()
-						})
+						rec := producer.Record{Topic: []string{"t", "u"}[k%2], Partition: producer.On(int32(k % 10)), Value: []byte("x")}
+						l.Produce(context.Background(), rec, told.next())
 						if k == 10 {
 							switch rand.IntN(4) {
 							case 0:
@@ -163,14 +149,7 @@ func TestEveryRecordHasOneCallbackWhoeverCloses(t *testing.T) {
 		if err := p.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond)
-		mu.Lock()
-		for id := range n {
-			if calls[id] != 1 {
-				t.Errorf("record %d: %d callbacks", id, calls[id])
-			}
-		}
-		mu.Unlock()
+		told.await(t)
 		if s := p.Stats(); s.BufferedBytes != 0 {
 			t.Errorf("%d bytes", s.BufferedBytes)
 		}

@@ -3,6 +3,7 @@ package producer_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,3 +103,58 @@ func (s sleepyCodec) Compress(dst, src []byte) ([]byte, error) {
 	time.Sleep(s.d)
 	return append(dst, src...), nil
 }
+
+// callbacks counts the callbacks of records, for tests in real time.
+type callbacks struct {
+	mu    sync.Mutex
+	calls []int
+	none  int           // records without a callback
+	all   chan struct{} // closed once there are none, made by await
+}
+
+// next makes the callback of one more record.
+func (c *callbacks) next() func(producer.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := len(c.calls)
+	c.calls = append(c.calls, 0)
+	c.none++
+	return func(producer.Result) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.calls[id]++; c.calls[id] > 1 {
+			return
+		}
+		if c.none--; c.none == 0 && c.all != nil {
+			close(c.all)
+		}
+	}
+}
+
+// await waits until each record has had its callback: no more records come. It
+// gives up when the test would be killed anyway.
+func (c *callbacks) await(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	all := make(chan struct{})
+	if c.none == 0 {
+		close(all)
+	} else {
+		c.all = all
+	}
+	c.mu.Unlock()
+	select {
+	case <-all:
+	case <-time.After(hopeless):
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, n := range c.calls {
+		if n != 1 {
+			t.Errorf("record %d: %d callbacks", id, n)
+		}
+	}
+}
+
+// hopeless is when a test in real time stops waiting for what will not come.
+const hopeless = 2 * time.Minute

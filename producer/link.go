@@ -45,6 +45,7 @@ type request struct {
 	correlationID int32
 	version       int16
 	bytes         int64
+	limit         int       // bytes of its answer
 	written       time.Time // when the write began
 	attempts      []attempt
 	asks          []question // instead: it is a DescribeProducers request
@@ -150,6 +151,21 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 	}
 	l.watch(now)
 	return r, nil
+}
+
+// answerLimit is how large the response that is due may be. A broker answers in the order
+// of the requests, perhaps before the write of one has ended. What answers none is
+// refused once it is read.
+func (l *link) answerLimit() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.requests.len() > 0:
+		return l.requests.first().limit
+	case len(l.writing) > 0:
+		return l.writing[0].limit
+	}
+	return conn.ProduceLimit(0, 0)
 }
 
 // watch starts the time that the broker has for its next answer. It runs from

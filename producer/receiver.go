@@ -8,6 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// keptBytes is the largest buffer that is kept for the next response. Usual ones
+// have some 50 bytes for each partition; a refusal of many records is rare.
+const keptBytes = 64 << 10
+
 // receive reads responses until the link dies.
 func (l *link) receive() {
 	var (
@@ -16,8 +20,9 @@ func (l *link) receive() {
 		err  error
 		resp kmsg.ProduceResponse
 	)
+	limit := l.answerLimit // once: each method value is an allocation
 	for {
-		if id, buf, err = l.conn.ReadFrame(buf); err != nil {
+		if id, buf, err = l.conn.ReadFrame(buf, limit); err != nil {
 			l.die(err)
 			return
 		}
@@ -35,6 +40,9 @@ func (l *link) receive() {
 		if err != nil {
 			l.unreadable(r, err)
 			return
+		}
+		if cap(buf) > keptBytes {
+			buf = nil
 		}
 		l.inFlight.Add(-r.bytes)
 		if len(r.attempts) > 0 {

@@ -424,7 +424,7 @@ func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, no
 // notRead is for a reading that brought nothing: it is tried again.
 func (p *partition) notRead(err error, fx *effects, now time.Time) {
 	if errors.Is(err, retry.TopicAuthorizationFailed) {
-		p.topic.closedToUs.Store(true)
+		p.topic.closedToUs.Store(now)
 		return
 	}
 	fx.refresh = true

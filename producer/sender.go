@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/internal/wire"
 )
@@ -132,6 +133,11 @@ func (b *broker) build(l *link, now time.Time) *request {
 		b.todo.push(r.attempts[i].p) // it may have more, for the next request
 	}
 	r.bytes, r.version = int64(o.req.Size()), o.req.Version
+	records := 0
+	for i := range r.attempts {
+		records += r.attempts[i].b.Records()
+	}
+	r.limit = conn.ProduceLimit(len(r.attempts), records)
 	return r
 }
 

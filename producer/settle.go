@@ -47,7 +47,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	}
 	p.resolveAt(r, a.appendTime, &fx)
 	p.doubtful(r)
-	if d.Fate == retry.Fenced && p.fatal == nil {
+	if d.Stop && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
 	if p.shared && outcome == throttle.Refused && at.batch == p.base {
@@ -115,6 +115,7 @@ func (a *answer) decide() retry.Decision {
 func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Answer {
 	tries, fate, enough := d.Count(b.tries)
 	b.tries = tries
+	p.pending.forgotten = p.pending.forgotten || d.Gone
 	switch fate {
 	case retry.Committed:
 		return throttle.Success
@@ -124,10 +125,7 @@ func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Ans
 		return throttle.OutOfOrder
 	case retry.Refused:
 		return throttle.Refused
-	case retry.Forgotten:
-		p.pending.forgotten = true
-		return throttle.NotAppended
-	case retry.NotAppended, retry.Fenced:
+	case retry.NotAppended, retry.Forgotten, retry.Fenced:
 		return throttle.NotAppended
 	}
 	if enough && head { // one behind it gets another try, once it is the head

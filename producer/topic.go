@@ -20,8 +20,9 @@ type topic struct {
 	leaders atomic.Pointer[[]leader] // replaced as a whole, by control
 	id      atomic.Pointer[[16]byte] // of the topic as metadata last showed it
 	sticky  sticky
-	// closedToUs: a broker would not answer a question about our state there.
-	closedToUs atomic.Bool
+	// closedToUs is when a broker last would not answer a question about our state
+	// there, see mayAsk.
+	closedToUs atomic.Time
 	declared   atomic.Bool  // the lane was made for it, see Producer.Lane
 	spread     atomic.Int32 // partitions over which a lane spreads keys; 0: not known yet
 	verified   atomic.Time  // of the partitions that have had no record, see verified

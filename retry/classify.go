@@ -24,10 +24,10 @@ const (
 	// again will not help.
 	Refused
 	// Forgotten: this attempt is not in the log, because the broker (Kafka
-	// 2.4 or older) holds no state of this producer id.
+	// 2.4 or older) holds no state of this producer id, see Decision.Gone.
 	Forgotten
 	// Fenced: this attempt is not in the log, because the broker has seen a
-	// newer epoch of this producer id. Somebody else uses it.
+	// newer epoch of this producer id. Somebody else uses it, see Decision.Stop.
 	Fenced
 )
 
@@ -66,6 +66,14 @@ type Decision struct {
 	// than one record can be cut; a single record cannot be helped.
 	Split bool
 
+	// Stop says that somebody else has the producer ID: nothing more may be
+	// sent under it, whatever became of this attempt.
+	Stop bool
+
+	// Gone says that the broker holds no state of the producer ID, whatever
+	// became of this attempt. It might take for new what is sent again.
+	Gone bool
+
 	// Tries is how often in a row a batch may get this answer before it is
 	// given up. 0 leaves it to the delivery timeout. A batch given up counts
 	// as Refused if its Fate is NotAppended, and stays Uncertain if it was.
@@ -97,7 +105,10 @@ const fewTries = 4
 //
 // A broker reports most errors from before the append, but keeps the base
 // offset when it loses the partition, or its replicas, after it. So an error
-// with an offset means that this attempt was appended: it is Uncertain.
+// with an offset means that this attempt was appended, in whatever words the
+// code says that it was not: it is Uncertain, and the same batch is sent again
+// after a pause, for its success alone settles it. What the code says of the
+// producer ID, see Stop and Gone, holds all the same.
 //
 // Codes that no broker is known to answer to a Produce, numbers without a
 // name among them, are Uncertain too, since nothing says that they come from
@@ -105,9 +116,21 @@ const fewTries = 4
 // and may still end in a success.
 func Classify(code Code, baseOffset int64) Decision {
 	d := classify(code)
-	if d.Fate == NotAppended && baseOffset >= 0 {
-		d.Fate = Uncertain
+	if baseOffset >= 0 {
+		return d.appended()
 	}
+	return d
+}
+
+// appended is d for an answer that says where the attempt was appended.
+func (d Decision) appended() Decision {
+	switch d.Fate {
+	case Committed, Duplicate:
+		return d
+	case Refused:
+		d.Tries = fewTries // a broker that says both will hardly change its mind
+	}
+	d.Fate, d.Split, d.Backoff = Uncertain, false, true
 	return d
 }
 
@@ -130,32 +153,51 @@ func classify(code Code) Decision {
 	case OutOfOrderSequenceNumber:
 		return Decision{Fate: OutOfOrder}
 	case InvalidProducerEpoch, ProducerFenced:
-		return Decision{Fate: Fenced}
+		return Decision{Fate: Fenced, Stop: true}
 	case UnknownProducerID:
-		return Decision{Fate: Forgotten}
+		return Decision{Fate: Forgotten, Gone: true}
 
-	// After the append, always or possibly.
+	// After the append, always or possibly: the broker waited for its replicas,
+	// or stumbled at a point that it does not name.
 	case RequestTimedOut, NotEnoughReplicasAfterAppend, UnknownServerError:
 		return Decision{Fate: Uncertain, Backoff: true}
 	case KafkaStorageError:
 		return Decision{Fate: Uncertain, Refresh: true, Backoff: true}
 
+	// The server disconnected before a response was received: clients say so of
+	// a request that may have been executed, and a proxy says it of one that it
+	// has passed on.
+	case NetworkException:
+		return Decision{Fate: Uncertain, Refresh: true, Backoff: true}
+
+	// Codes of other requests, which pass with time. Brokers say "no coordinator"
+	// and "not coordinator" of a coordinator's own write that was appended and not
+	// replicated in time; quotas on bytes are counted when the bytes are there;
+	// a controller, a transaction and a reader's offset are no matter of a plain
+	// Produce. So none of them tells where in the work it came up.
+	case CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator, NotController,
+		ConcurrentTransactions, OffsetNotAvailable, ThrottlingQuotaExceeded:
+		return Decision{Fate: Uncertain, Backoff: true}
+	case ListenerNotFound:
+		return Decision{Fate: Uncertain, Refresh: true, Backoff: true}
+
 	// Before the append, if there is no base offset; another leader, or the
-	// same one a little later, may take it.
+	// same one a little later, may take it. A broker looks for the partition, its
+	// leader and the topic's ID before it looks at the batch. It may lose them
+	// while it waits for replicas, and keeps the offset then.
 	case NotLeaderOrFollower, UnknownTopicOrPartition, LeaderNotAvailable,
-		ReplicaNotAvailable, NetworkException, ListenerNotFound,
-		FencedLeaderEpoch, UnknownLeaderEpoch:
+		ReplicaNotAvailable, FencedLeaderEpoch, UnknownLeaderEpoch,
+		UnknownTopicID, InconsistentTopicID:
 		return Decision{Fate: NotAppended, Refresh: true, Backoff: true}
-	case UnknownTopicID, InconsistentTopicID:
-		return Decision{Fate: NotAppended, Refresh: true, Backoff: true}
-	case NotEnoughReplicas, CoordinatorLoadInProgress, CoordinatorNotAvailable,
-		NotCoordinator, NotController, ConcurrentTransactions,
-		OffsetNotAvailable, ThrottlingQuotaExceeded:
+	// So does it count the replicas in sync; once it has appended, the code is
+	// NotEnoughReplicasAfterAppend.
+	case NotEnoughReplicas:
 		return Decision{Fate: NotAppended, Backoff: true}
+	// The checksum is the first thing of a batch that is looked at.
 	case CorruptMessage:
 		return Decision{Fate: NotAppended, Backoff: true, Tries: fewTries}
 
-	// Before the append, and for good.
+	// Before the append, and for good: what they are about is looked at before.
 	case MessageTooLarge, RecordListTooLarge:
 		return Decision{Fate: Refused, Split: true}
 	case InvalidRecord, InvalidTimestamp, UnsupportedForMessageFormat,

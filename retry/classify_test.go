@@ -27,7 +27,7 @@ func describe(d Decision) string {
 	for _, flag := range []struct {
 		on   bool
 		name string
-	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}} {
+	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}, {d.Stop, "stop"}, {d.Gone, "gone"}} {
 		if flag.on {
 			s += ", " + flag.name
 		}
@@ -105,27 +105,67 @@ func TestRetriableCodes(t *testing.T) {
 	}
 }
 
-// protocol: an error that carries a base offset comes from after the append.
+// An error that carries a base offset comes from after the append, whatever its
+// words are: it is sent again after a pause, never cut in two, never given up as
+// refused. What it says of the producer ID stays.
 func TestBaseOffsetMeansAppended(t *testing.T) {
-	for _, c := range []Code{NotLeaderOrFollower, UnknownTopicOrPartition} {
-		if f := Classify(c, -1).Fate; f != NotAppended {
-			t.Errorf("%v without base offset: %v", c, f)
-		}
+	for c := Code(-1); c <= 140; c++ {
+		without := Classify(c, -1)
 		for _, offset := range []int64{0, 1, math.MaxInt64} {
-			if f := Classify(c, offset).Fate; f != Uncertain {
-				t.Errorf("%v with base offset %d: %v", c, offset, f)
+			d := Classify(c, offset)
+			if c == None || c == DuplicateSequenceNumber {
+				if d != without {
+					t.Errorf("%v with base offset %d: %v", c, offset, describe(d))
+				}
+				continue
+			}
+			if d.Fate != Uncertain || !d.Backoff || d.Split {
+				t.Errorf("%v with base offset %d: %v", c, offset, describe(d))
+			}
+			if d.Stop != without.Stop || d.Gone != without.Gone || d.Refresh != without.Refresh {
+				t.Errorf("%v with base offset %d: %v, without: %v", c, offset, describe(d), describe(without))
+			}
+			if _, fate, _ := d.Count(d.Tries); fate != Uncertain {
+				t.Errorf("%v with base offset %d, given up: %v", c, offset, fate)
 			}
 		}
+		if again := Classify(c, -7); again != without {
+			t.Errorf("%v with an offset that is none: %v", c, describe(again))
+		}
 	}
+}
+
+// Without an offset the codes that are looked at before the append are the only
+// ones that say that nothing was appended.
+func TestNotAppendedWithoutOffset(t *testing.T) {
+	var got []Code
 	for _, c := range goldenCodes() {
-		if f := Classify(c, 0).Fate; f == NotAppended {
-			t.Errorf("%v with base offset 0: not appended", c)
+		if Classify(c, -1).Fate == NotAppended {
+			got = append(got, c)
+		}
+	}
+	want := []Code{CorruptMessage, UnknownTopicOrPartition, LeaderNotAvailable, NotLeaderOrFollower, ReplicaNotAvailable,
+		NotEnoughReplicas, FencedLeaderEpoch, UnknownLeaderEpoch, UnknownTopicID, InconsistentTopicID}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// What it says of the producer ID decides whether more is sent.
+func TestStopAndGone(t *testing.T) {
+	for _, c := range goldenCodes() {
+		d := Classify(c, -1)
+		if d.Stop != (c == InvalidProducerEpoch || c == ProducerFenced) || d.Gone != (c == UnknownProducerID) {
+			t.Errorf("%v: %v", c, describe(d))
 		}
 	}
 }
 
 func TestAlwaysUncertain(t *testing.T) {
-	for _, c := range []Code{RequestTimedOut, NotEnoughReplicasAfterAppend, KafkaStorageError, UnknownServerError} {
+	for _, c := range []Code{
+		RequestTimedOut, NotEnoughReplicasAfterAppend, KafkaStorageError, UnknownServerError,
+		NetworkException, CoordinatorNotAvailable, NotCoordinator, ThrottlingQuotaExceeded,
+	} {
 		for _, offset := range []int64{-1, 0, 7} {
 			if f := Classify(c, offset).Fate; f != Uncertain {
 				t.Errorf("%v, base offset %d: %v", c, offset, f)

@@ -18,7 +18,7 @@ var codeTable = [...]codeEntry{
 	10 + 1:  {"MESSAGE_TOO_LARGE", "the batch is larger than the topic's max.message.bytes"},
 	11 + 1:  {"STALE_CONTROLLER_EPOCH", ""},
 	12 + 1:  {"OFFSET_METADATA_TOO_LARGE", ""},
-	13 + 1:  {"NETWORK_EXCEPTION", "the broker lost a connection of its own"},
+	13 + 1:  {"NETWORK_EXCEPTION", "the broker, or a proxy, lost a connection before it had an answer"},
 	14 + 1:  {"COORDINATOR_LOAD_IN_PROGRESS", "the coordinator is still starting"},
 	15 + 1:  {"COORDINATOR_NOT_AVAILABLE", "there is no coordinator at the moment"},
 	16 + 1:  {"NOT_COORDINATOR", "another broker is the coordinator"},

@@ -50,11 +50,12 @@ func BenchmarkReadFrame(b *testing.B) {
 			frame := rawFrame(1, make([]byte, 50*partitions))
 			c := newConn("stream", &stream{frame: frame}, &Options{})
 			var buf []byte
+			limit := upTo(1 << 20)
 			b.SetBytes(int64(len(frame)))
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				if _, buf, err = c.ReadFrame(buf); err != nil {
+				if _, buf, err = c.ReadFrame(buf, limit); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -15,7 +15,6 @@ type Conn struct {
 	in        frameReader
 	out       frameWriter
 	formatter *kmsg.RequestFormatter
-	maxFrame  int
 	timeout   time.Duration
 
 	correlationID int32 // of the writer
@@ -33,7 +32,6 @@ func newConn(addr string, raw net.Conn, o *Options) *Conn {
 		addr:      addr,
 		raw:       raw,
 		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(o.ClientID)),
-		maxFrame:  o.maxFrame(),
 		timeout:   o.timeout(),
 	}
 	c.use(raw)

@@ -10,17 +10,14 @@ const apiVersionsKey = 18
 
 // Decode reads body, as ReadFrame returned it, into resp, whose version must
 // be set to the one asked with. It skips the header tags, and refuses a
-// response that is too large for its API or lies about what it holds before
-// memory is spent on it. resp shares memory with body where it holds bytes or
-// tags, not where it holds strings.
+// response that lies about what it holds before memory is spent on it; one that
+// is too large was not read, see Limit. resp shares memory with body where it
+// holds bytes or tags, not where it holds strings.
 //
 // Any goroutine may call it. The error has ErrProtocol in its chain; after it
 // the connection should be abandoned, and what was asked is unanswered.
 func Decode(resp kmsg.Response, body []byte) error {
 	key := resp.Key()
-	if limit := responseLimit(key); len(body) > limit {
-		return protocolErrorf("%d bytes of %s, the limit is %d", len(body), kmsg.NameForKey(key), limit)
-	}
 	if resp.IsFlexible() {
 		w := walker{b: body, version: resp.GetVersion(), tagsLeft: maxUnknownTags}
 		if key != apiVersionsKey { // its header is always the old one, KIP-511
@@ -36,20 +33,6 @@ func Decode(resp kmsg.Response, body []byte) error {
 		return protocolErrorf("%s %d: %v", kmsg.NameForKey(key), resp.GetVersion(), err)
 	}
 	return nil
-}
-
-// responseLimit is the largest response of an API that makes sense. Above it
-// lies no cluster but a hostile or broken peer.
-func responseLimit(key int16) int {
-	switch key {
-	case apiVersionsKey:
-		return 256 << 10
-	case metadataKey, fetchKey: // of a log one batch comes whole, however few bytes were asked for
-		return 32 << 20
-	case describeProdKey: // some 40 bytes for each producer that wrote of late
-		return 16 << 20
-	}
-	return 1 << 20
 }
 
 // walker goes through a response of a flexible version without keeping

@@ -3,7 +3,6 @@ package conn
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -241,19 +240,6 @@ func TestDecodeMemory(t *testing.T) {
 		})
 		if limit := uint64(16*len(test.body) + 64<<10); got > limit {
 			t.Errorf("%s: %d bytes allocated for %d", test.name, got, len(test.body))
-		}
-	}
-}
-
-func TestResponseLimits(t *testing.T) {
-	for _, key := range decodedKeys {
-		limit := responseLimit(key)
-		if limit > 1<<20 && key != metadataKey && key != describeProdKey || limit > 32<<20 {
-			t.Errorf("%s may have %d bytes", kmsg.NameForKey(key), limit)
-		}
-		err := Decode(response(key, 0), make([]byte, limit+1))
-		if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), fmt.Sprint(limit)) {
-			t.Errorf("%s: %v", kmsg.NameForKey(key), err)
 		}
 	}
 }

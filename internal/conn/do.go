@@ -140,8 +140,7 @@ func (c *Conn) ask(req kmsg.Request) ([]byte, error) {
 // hear reads the response to a request.
 func (c *Conn) hear(req kmsg.Request, want int32) ([]byte, error) {
 	op := kmsg.NameForKey(req.Key())
-	limit := min(c.maxFrame, responseLimit(req.Key())+correlationBytes)
-	got, body, err := c.in.next(nil, limit)
+	got, body, err := c.in.next(nil, func() int { return Limit(req) })
 	if err != nil {
 		return nil, c.fail(op, err)
 	}

@@ -17,14 +17,17 @@ const (
 // rest of it, header tags included, which Decode takes. The body is in buf if
 // it fits and else in a new buffer; it is the caller's, so the usual call is
 //
-//	id, buf, err = c.ReadFrame(buf)
+//	id, buf, err = c.ReadFrame(buf, limit)
+//
+// limit is called when the size is known, and says how large the response that is
+// due may be; nothing more is read of a larger one. See ProduceLimit and Limit.
 //
 // The reader goroutine calls it. After an error the stream is out of step:
 // every further call returns the same error. io.EOF in the chain is a clean
 // end between two responses; io.ErrUnexpectedEOF one in the middle. Both leave
 // what was asked unanswered.
-func (c *Conn) ReadFrame(buf []byte) (correlationID int32, body []byte, err error) {
-	correlationID, body, err = c.in.next(buf, c.maxFrame)
+func (c *Conn) ReadFrame(buf []byte, limit func() int) (correlationID int32, body []byte, err error) {
+	correlationID, body, err = c.in.next(buf, limit)
 	if err != nil {
 		return 0, nil, c.fail("read", err)
 	}
@@ -42,7 +45,7 @@ func (f *frameReader) reset(r io.Reader) {
 	f.err = nil
 }
 
-func (f *frameReader) next(buf []byte, limit int) (int32, []byte, error) {
+func (f *frameReader) next(buf []byte, limit func() int) (int32, []byte, error) {
 	if f.err != nil {
 		return 0, nil, f.err
 	}
@@ -51,13 +54,13 @@ func (f *frameReader) next(buf []byte, limit int) (int32, []byte, error) {
 	return id, body, err
 }
 
-func (f *frameReader) read(buf []byte, limit int) (int32, []byte, error) {
+func (f *frameReader) read(buf []byte, limit func() int) (int32, []byte, error) {
 	if _, err := io.ReadFull(f.r, f.head[:]); err != nil {
 		return 0, nil, err
 	}
 	size := int32(binary.BigEndian.Uint32(f.head[:]))
-	if size < correlationBytes || int64(size) > int64(limit) {
-		return 0, nil, sizeError(f.head, size, limit)
+	if most := limit() + correlationBytes; size < correlationBytes || int64(size) > int64(most) {
+		return 0, nil, sizeError(f.head, size, most)
 	}
 	if _, err := io.ReadFull(f.r, f.head[:]); err != nil {
 		return 0, nil, midFrame(err)

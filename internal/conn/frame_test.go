@@ -25,6 +25,9 @@ func frames(r io.Reader) *frameReader {
 	return f
 }
 
+// upTo lets a frame have a body of n bytes.
+func upTo(n int) func() int { return func() int { return n } }
+
 func TestReadFrames(t *testing.T) {
 	var stream []byte
 	var bodies [][]byte
@@ -44,14 +47,14 @@ func TestReadFrames(t *testing.T) {
 		for i, want := range bodies {
 			var id int32
 			var err error
-			if id, buf, err = f.next(buf, 1<<20); err != nil {
+			if id, buf, err = f.next(buf, upTo(1<<20)); err != nil {
 				t.Fatalf("%s: frame %d: %v", name, i, err)
 			}
 			if id != int32(i)-2 || !bytes.Equal(buf, want) {
 				t.Fatalf("%s: frame %d: id %d, %d bytes", name, i, id, len(buf))
 			}
 		}
-		if _, _, err := f.next(buf, 1<<20); err != io.EOF {
+		if _, _, err := f.next(buf, upTo(1<<20)); err != io.EOF {
 			t.Errorf("%s: at the end: %v", name, err)
 		}
 	}
@@ -62,7 +65,7 @@ func TestReadFrameCutAtEveryByte(t *testing.T) {
 	whole := rawFrame(7, []byte("some response"))
 	for cut := range whole {
 		f := frames(bytes.NewReader(whole[:cut]))
-		_, body, err := f.next(nil, 100)
+		_, body, err := f.next(nil, upTo(100))
 		want := io.ErrUnexpectedEOF
 		if cut == 0 {
 			want = io.EOF
@@ -74,7 +77,7 @@ func TestReadFrameCutAtEveryByte(t *testing.T) {
 	reset := errors.New("connection reset")
 	for cut := range whole {
 		f := frames(io.MultiReader(bytes.NewReader(whole[:cut]), iotest.ErrReader(reset)))
-		if _, _, err := f.next(nil, 100); err != reset {
+		if _, _, err := f.next(nil, upTo(100)); err != reset {
 			t.Errorf("reset after %d bytes: %v", cut, err)
 		}
 	}
@@ -96,11 +99,11 @@ func TestForeignBytes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := frames(strings.NewReader(test.sent))
-			_, _, err := f.next(nil, 1024)
+			_, _, err := f.next(nil, upTo(1020))
 			if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			if _, _, again := f.next(nil, 1024); again != err {
+			if _, _, again := f.next(nil, upTo(1020)); again != err {
 				t.Errorf("then %v", again)
 			}
 		})
@@ -114,7 +117,7 @@ func TestMemoryFollowsData(t *testing.T) {
 	stream = append(stream, make([]byte, 4+sent)...)
 	f := frames(bytes.NewReader(stream))
 	got := allocated(func() {
-		if _, _, err := f.next(nil, claim); err != io.ErrUnexpectedEOF {
+		if _, _, err := f.next(nil, upTo(claim)); err != io.ErrUnexpectedEOF {
 			t.Error(err)
 		}
 	})
@@ -135,12 +138,12 @@ func allocated(f func()) uint64 {
 func TestReadFrameReusesItsBuffer(t *testing.T) {
 	stream := bytes.Repeat(rawFrame(1, make([]byte, 300)), 2000)
 	f := frames(bytes.NewReader(stream))
-	_, buf, err := f.next(nil, 1024)
+	_, buf, err := f.next(nil, upTo(1024))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, buf, err = f.next(buf, 1024); err != nil {
+		if _, buf, err = f.next(buf, upTo(1024)); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {
@@ -162,14 +165,14 @@ func TestReadFrameOnAConnection(t *testing.T) {
 		defer c.Close()
 		var buf []byte
 		for _, want := range []int32{5, 6, 7} {
-			id, body, err := c.ReadFrame(buf)
+			id, body, err := c.ReadFrame(buf, upTo(1<<20))
 			if err != nil || id != want || len(body) != 1 || body[0] != byte(want) {
 				t.Fatalf("%d, %q, %v", id, body, err)
 			}
 			buf = body
 		}
 		for range 2 {
-			_, _, err := c.ReadFrame(buf)
+			_, _, err := c.ReadFrame(buf, upTo(1<<20))
 			var e *Error
 			if !errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &e) || e.Op != "read" {
 				t.Error(err)
@@ -178,21 +181,21 @@ func TestReadFrameOnAConnection(t *testing.T) {
 	})
 }
 
-func TestMaxResponseBytes(t *testing.T) {
+// A response that is larger than it may be is refused by the size that it claims:
+// nothing more is read, or waited for.
+func TestReadFrameRefusesOversizedClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBroker(t, func(p *peer) {
+		c := newBroker(t, func(p *peer) {
 			p.hello()
 			p.send(rawFrame(1, make([]byte, 1000)))
+			p.send([]byte{0, 0, 3, 0xed}) // one more, and nothing comes
 			p.gone()
-		})
-		o := b.options()
-		o.MaxResponseBytes = 1003
-		c, err := Dial(t.Context(), brokerAddr, o)
-		if err != nil {
+		}).connect()
+		defer c.Abandon()
+		if _, body, err := c.ReadFrame(nil, upTo(1000)); err != nil || len(body) != 1000 {
 			t.Fatal(err)
 		}
-		defer c.Abandon()
-		if _, _, err := c.ReadFrame(nil); !errors.Is(err, ErrProtocol) {
+		if _, _, err := c.ReadFrame(nil, upTo(1000)); !errors.Is(err, ErrProtocol) {
 			t.Error(err)
 		}
 	})
@@ -204,7 +207,7 @@ func TestAbandonUnblocks(t *testing.T) {
 		stop := make(chan struct{})
 		c := newBroker(t, func(p *peer) { p.hello(); <-stop }).connect()
 		failed := make(chan error, 2)
-		go func() { _, _, err := c.ReadFrame(nil); failed <- err }()
+		go func() { _, _, err := c.ReadFrame(nil, upTo(1<<20)); failed <- err }()
 		go func() { _, err := c.Write([][]byte{make([]byte, 1<<20)}); failed <- err }()
 		synctest.Wait()
 		for range 3 {

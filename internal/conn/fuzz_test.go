@@ -30,7 +30,7 @@ func FuzzReadFrame(f *testing.F) {
 			frames := frames(r)
 			var buf []byte
 			for err == nil {
-				if _, buf, err = frames.next(buf, math.MaxInt32); err == nil {
+				if _, buf, err = frames.next(buf, upTo(math.MaxInt32-correlationBytes)); err == nil {
 					read += 8 + len(buf)
 				}
 			}

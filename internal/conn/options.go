@@ -12,10 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 )
 
-const (
-	defaultTimeout  = 30 * time.Second
-	defaultMaxFrame = 32 << 20
-)
+const defaultTimeout = 30 * time.Second
 
 // Options says how to connect. The zero value connects in plaintext and
 // without a login. Dial does not keep or change it.
@@ -39,10 +36,6 @@ type Options struct {
 	// at each connection (K59) and must honour its context.
 	SASL sasl.Mechanism
 
-	// MaxResponseBytes is the largest frame taken from the broker, in bytes;
-	// 0 is 32 MiB. An API may have a lower limit of its own.
-	MaxResponseBytes int
-
 	// Modern says that brokers of this cluster have answered ApiVersions v3 or
 	// later. One that hangs up when asked was then cut off, and does not have to
 	// be asked in the oldest form, which would hide its sequence window.
@@ -58,13 +51,6 @@ func (o *Options) timeout() time.Duration {
 		return o.Timeout
 	}
 	return defaultTimeout
-}
-
-func (o *Options) maxFrame() int {
-	if o.MaxResponseBytes > 0 {
-		return min(o.MaxResponseBytes, math.MaxInt32)
-	}
-	return defaultMaxFrame
 }
 
 // check refuses what could not be put on the wire.

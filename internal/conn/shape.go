@@ -44,7 +44,7 @@ var (
 )
 
 // shapes has the responses that a producer asks for. Others have no tags that
-// are counted, and the limit of responseLimit.
+// are counted.
 var shapes = map[int16]shape{
 	produceKey: {
 		{kind: array, elem: shape{

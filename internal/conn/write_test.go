@@ -231,7 +231,7 @@ func TestReaderOutlivesWriter(t *testing.T) {
 	if _, err := c.Write([][]byte{[]byte("x")}); err == nil {
 		t.Fatal("no error")
 	}
-	if id, body, err := c.ReadFrame(nil); err != nil || id != 3 || string(body) != "last words" {
+	if id, body, err := c.ReadFrame(nil, upTo(1<<20)); err != nil || id != 3 || string(body) != "last words" {
 		t.Errorf("%d, %q, %v", id, body, err)
 	}
 }
@@ -265,7 +265,7 @@ func TestAbandonUnblocksSocket(t *testing.T) {
 	client, _ := tcpPair(t)
 	c := newConn("tcp", client, &Options{})
 	failed := make(chan error, 2)
-	go func() { _, _, err := c.ReadFrame(nil); failed <- err }()
+	go func() { _, _, err := c.ReadFrame(nil, upTo(1<<20)); failed <- err }()
 	go func() {
 		var err error
 		for err == nil {
