@@ -345,7 +345,7 @@ func TestUserSeesWrongProperties(t *testing.T) {
 	_, err := config.FromMap(map[string]string{
 		"bootstrap.server": "localhost:9092",
 		"linger.ms":        "soon",
-		"acks":             "1",
+		"acks":             "2",
 		"batch.size":       "-5",
 	})
 	if err == nil {

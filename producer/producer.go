@@ -82,6 +82,9 @@ func New(cfg config.Config) (*Producer, error) {
 	if pr.log == nil {
 		pr.log = slog.New(slog.DiscardHandler)
 	}
+	for _, w := range cfg.Warnings {
+		pr.log.Warn("configuration", "warning", w.String())
+	}
 	if err := pr.secure(); err != nil {
 		return nil, err
 	}
