@@ -108,7 +108,7 @@ func (t task) do() (figures, error) {
 	} else {
 		f.Produced, f.Acked = s.produced, m.published.Load()
 	}
-	if f.Flushed && w.Rate > 0 {
+	if f.Flushed && w.Rate+w.Callers > 0 {
 		f.Latency = m.latency(f.first, f.last)
 	}
 	f.MaxRSS = maxRSS()
@@ -147,8 +147,19 @@ func (t task) measure(s *source, settle time.Duration) (measured, error) {
 		}
 		looked <- m
 	}()
-	s.produce(began, t.Work.Rate, stop)
+	var err error
+	if t.Work.Callers > 0 {
+		err = s.call(t.Work.Callers, stop)
+	} else {
+		s.produce(began, t.Work.Rate, stop)
+	}
 	m := <-looked
+	if err != nil {
+		return measured{}, err
+	}
+	if t.Work.Callers > 0 {
+		return measured{m[1].since(m[0]), 0, int64(len(s.meter.stamps))}, nil // all of its life: who waits has no backlog
+	}
 	return measured{m[1].since(m[0]), m[0].stamped, m[1].stamped}, nil
 }
 
@@ -156,6 +167,8 @@ func (m *meter) latency(first, last int64) *latency {
 	taken := sorted(m.stamps[first:last])
 	l := &latency{P50: stats.Quantile(taken, 0.5), P99: stats.Quantile(taken, 0.99), P999: stats.Quantile(taken, 0.999)}
 	l.Max = stats.Quantile(taken, 1)
-	l.Late = stats.Quantile(sorted(m.late[first:last]), 0.99)
+	if len(m.late) > 0 {
+		l.Late = stats.Quantile(sorted(m.late[first:last]), 0.99)
+	}
 	return l
 }

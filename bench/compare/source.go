@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +24,7 @@ type meter struct {
 	failed int64
 	reason error   // of the first that failed
 	stamps []int64 // of records with a rate: minus the time of Produce, then what it took
+	faults []error // of callers
 	late   []int64
 
 	published atomic.Int64 // acked, nearly
@@ -101,6 +104,42 @@ func (s *source) one(stamp *int64) {
 	if s.next++; s.next == s.partitions {
 		s.next = 0
 	}
+}
+
+// call has callers wait for their records, each for its own, until it stops.
+func (s *source) call(callers int, stop <-chan struct{}) error {
+	caller, ok := s.client.(peer.Caller)
+	if !ok {
+		return errors.New("the client has no call that waits")
+	}
+	s.meter.published.Store(s.meter.acked) // by warmUp
+	var wg sync.WaitGroup
+	took := make([][]int64, callers)
+	s.meter.faults = make([]error, callers)
+	for i := range callers {
+		wg.Go(func() {
+			value := s.values[i%len(s.values)]
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				began := s.meter.now()
+				if err := caller.Call(context.Background(), value); err != nil {
+					s.meter.faults[i] = err
+					return
+				}
+				took[i] = append(took[i], s.meter.now()-began)
+				s.meter.published.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	s.meter.stamps = slices.Concat(took...)
+	s.meter.acked = s.meter.published.Load()
+	s.produced = s.meter.acked
+	return errors.Join(s.meter.faults...)
 }
 
 func (s *source) produce(began time.Time, rate int, stop <-chan struct{}) {

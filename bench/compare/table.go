@@ -63,8 +63,11 @@ func (r *report) brokerText() string {
 
 func columns(w namedWork) []metric {
 	ms := []metric{cpuPerRecord, perSecond, megabytes, cores}
-	if w.Rate > 0 {
+	switch {
+	case w.Rate > 0:
 		ms = []metric{p50, p99, p999, late, cpuPerRecord, cores}
+	case w.Callers > 0:
+		ms = []metric{perSecond, p50, p99, cpuPerRecord, cores}
 	}
 	return append(ms, allocs, batchAllocs, batchSize, rss, sinkCPU)
 }

@@ -53,6 +53,10 @@ func (f *franz) Produce(ctx context.Context, value []byte, partition int32, stam
 	f.c.Produce(ctx, &kgo.Record{Topic: f.topic, Value: value, Partition: partition}, promise)
 }
 
+func (f *franz) Call(ctx context.Context, value []byte) error {
+	return f.c.ProduceSync(ctx, &kgo.Record{Topic: f.topic, Value: value}).FirstErr()
+}
+
 func (f *franz) Flush(ctx context.Context) error { return f.c.Flush(ctx) }
 func (f *franz) Close()                          { f.c.Close() }
 

@@ -41,6 +41,12 @@ type Client interface {
 	Close()
 }
 
+// Caller is a Client with a call that waits for the outcome of its record. Any
+// number of goroutines may call it at once. Done is not called.
+type Caller interface {
+	Call(ctx context.Context, value []byte) error
+}
+
 // Peer is a client library.
 type Peer struct {
 	Name string

@@ -52,5 +52,10 @@ func (s *sluice) Produce(ctx context.Context, value []byte, partition int32, sta
 	s.p.Produce(ctx, rec, s.done)
 }
 
+func (s *sluice) Call(ctx context.Context, value []byte) error {
+	_, err := s.p.ProduceSync(ctx, producer.Record{Topic: s.topic, Value: value})
+	return err
+}
+
 func (s *sluice) Flush(ctx context.Context) error { return s.p.Flush(ctx) }
 func (s *sluice) Close()                          { s.p.Abort() }

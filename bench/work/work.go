@@ -19,6 +19,9 @@ type Work struct {
 	Batch      int           `json:"batch"`
 	Buffer     int64         `json:"buffer"`
 	Rate       int           `json:"rate,omitempty"` // records a second; 0 is as many as go
+	// Callers is how many goroutines each produce a record and wait for its
+	// outcome before the next one, as services do.
+	Callers int `json:"callers,omitempty"`
 
 	Brokers int           `json:"brokers"`
 	RTT     time.Duration `json:"rtt,omitempty"`
@@ -33,6 +36,7 @@ var Groups = []struct{ Name, Text string }{
 	{"cpu1k", "values of 1 KiB, as many as go, 8 partitions: the cost of a record and its bytes"},
 	{"codecs", "100 B and 1 KiB with lz4, zstd and snappy, 8 partitions: does compression use the cores"},
 	{"latency", "50,000 records a second of 100 B, no linger, 8 partitions, at no distance and at 10 ms"},
+	{"sync", "1, 16, 64 and 256 callers that each wait for their record of 100 B, 6 partitions, no linger, at no distance, 2 ms and 50 ms"},
 	{"partitions", "100 B to 1, 64, 1,000 and 10,000 partitions, as the partitioner likes and in turn"},
 	{"wan", "1 KiB over 50 ms, learnt window, 1 and 8 partitions, batches of 16 KiB and 1 MiB"},
 	{"local", "1 KiB at no distance, 1 and 8 partitions, batches of 16 KiB and 1 MiB: for a real Kafka"},
@@ -71,6 +75,11 @@ func All() []Work {
 	}
 	for _, rtt := range []time.Duration{0, 10 * time.Millisecond} {
 		add("latency", func(w *Work) { w.Rate, w.Linger, w.RTT = 50_000, 0, rtt })
+	}
+	for _, rtt := range []time.Duration{0, 2 * time.Millisecond, 50 * time.Millisecond} {
+		for _, n := range []int{1, 16, 64, 256} {
+			add("sync", func(w *Work) { w.Callers, w.Partitions, w.Linger, w.RTT = n, 6, 0, rtt })
+		}
 	}
 	for _, spread := range []bool{false, true} {
 		for _, n := range []int32{1, 64, 1_000, 10_000} {
@@ -147,6 +156,9 @@ func (w Work) Name() string {
 	}
 	if w.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%d/s", w.Rate))
+	}
+	if w.Callers > 0 {
+		parts = append(parts, fmt.Sprintf("%d callers", w.Callers))
 	}
 	if w.Service > 0 {
 		parts = append(parts, "service "+w.Service.String())
