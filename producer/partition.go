@@ -253,6 +253,7 @@ func (p *partition) retarget(to leader) {
 		}
 		p.win.Regate()
 		p.inquiry.assured = false
+		p.readElsewhere(to, &fx)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue = to.broker
 	}
@@ -278,6 +279,7 @@ func (p *partition) recreated() {
 	p.leaderEpoch, p.acked = -1, noneAcked // leader epochs begin anew (K36)
 	p.win.Regate()
 	p.settleDown(&fx, time.Now())
+	fx.enqueue = p.target
 	p.mu.Unlock()
 	p.do(fx)
 }
@@ -317,6 +319,7 @@ func (p *partition) expire(now time.Time) {
 	var fx effects
 	if p.due(now) {
 		p.settleDown(&fx, now)
+		fx.enqueue = p.target // what is behind the head may have waited for the same word
 	}
 	if b := p.head(); p.due(now) && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout+p.pr.cfg.RequestTimeout {
 		// It drains for one request timeout, no longer: a broker may answer each

@@ -117,7 +117,7 @@ func (pr *Producer) start() {
 	pr.control = newControl(pr, ctx)
 	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
-	pr.auditor.pr, pr.auditor.ctx, pr.auditor.queues = pr, ctx, map[string][]*audit{}
+	pr.auditor = newAuditor(pr, ctx)
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }
 
