@@ -29,7 +29,7 @@ func TestNewLeaderEpochOfTheSameBroker(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Second) // metadata tells
-				s.c.OnProduce(refuseOnce(1, producertest.Refuse(6)))
+				s.c.OnProduce(refuseOnce(10, producertest.Refuse(6)))
 				s.tens(0, 3)
 				s.flush(time.Minute)
 				s.judgeWritten()
