@@ -139,3 +139,50 @@ func TestDeadlineWhileTheLogIsRead(t *testing.T) {
 		}
 	})
 }
+
+// A caller that waits for room is not held up by a broker that its partition has
+// left, and that has all it may have of the buffer.
+func TestWaitForRoomFollowsTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(4)
+		cc.Brokers = 2
+		c := newCluster(t, cc)
+		p := newProducer(t, c, func(cfg *config.Config) {
+			cfg.Linger, cfg.MetadataMaxAge = 0, time.Second
+			cfg.BufferBytes, cfg.BatchBytes, cfg.MaxBlock = 64<<10, 4<<10, config.Unbounded
+		})
+		for q := range int32(2) { // partition q is led by broker q
+			if _, err := p.ProduceSync(t.Context(), numberedOn(0, q)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.Broker == 0 {
+				return producertest.Hold(nil)
+			}
+			return producertest.Fault{}
+		})
+		for i := 0; p.TryProduce(numberedOn(i, 2), nil) == nil; i++ {
+		}
+		began := time.Now()
+		var took time.Duration
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.Produce(t.Context(), numberedOn(1, 0), func(producer.Result) { took = time.Since(began) })
+		}()
+		time.Sleep(time.Second)
+		if n := p.Stats().Blocked; n != 1 {
+			t.Fatalf("%d callers wait", n)
+		}
+		if err := c.MoveLeader("t", 0, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if took == 0 || took > 3*time.Second {
+			t.Errorf("written after %v", took)
+		}
+		p.Abort()
+		<-done
+	})
+}

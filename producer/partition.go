@@ -48,7 +48,7 @@ type partition struct {
 	pending     pending
 	heldFrom    time.Time // since when the window is what holds batches back
 
-	share  *share // of the budget: that of the broker it was last led by
+	share  *share // of the budget: that of the broker it was last led by; changed under both locks, see rebook
 	held   int64  // bytes of the budget
 	credit int64  // of these, not used by a record
 
@@ -266,8 +266,7 @@ func (p *partition) follow(to leader) {
 	p.target, p.leaderEpoch = to.broker, to.epoch
 	p.gauge.available.Store(to.broker != nil)
 	if to.broker != nil && to.broker.share != p.share {
-		p.pr.budget.move(p.share, to.broker.share, p.held)
-		p.share = to.broker.share
+		p.pr.budget.rebook(&p.share, to.broker.share, p.held)
 	}
 }
 
