@@ -86,7 +86,7 @@ func (p *partition) admit(a *admission) error {
 			return errElsewhere
 		}
 		var err error
-		if got, err = p.pr.budget.take(a.ctx, from, size, wanted, a.maxWait); err != nil {
+		if got, from, err = p.pr.budget.takeAt(a.ctx, &p.share, size, wanted, a.maxWait); err != nil {
 			return err
 		}
 	}

@@ -86,17 +86,17 @@ type question struct {
 
 // ask puts the questions that were found while a request was built.
 func (b *broker) ask(l *link, now time.Time) {
-	if len(b.asking) == 0 {
+	if len(l.asking) == 0 {
 		return
 	}
 	var q inspect.Question
-	for _, one := range b.asking {
+	for _, one := range l.asking {
 		q.Add(one.p.place())
 	}
 	r := requestPool.Get().(*request)
-	r.asks = append(r.asks, b.asking...)
-	clear(b.asking)
-	b.asking = b.asking[:0]
+	r.asks = append(r.asks, l.asking...)
+	clear(l.asking)
+	l.asking = l.asking[:0]
 	r.correlationID = l.conn.NextCorrelationID()
 	encoded := l.conn.EncodeRequest(q.Request(), r.correlationID)
 	r.bytes, r.limit = int64(len(encoded)), conn.Limit(q.Request())

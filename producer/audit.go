@@ -9,22 +9,25 @@ import (
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
-// auditor reads the log where a broker has forgotten the producer while batches
-// were in doubt: what is seen below the high watermark is written, whoever
-// remembers it or not (protocol rule R8). That is rare and may take long, so each
-// broker has a goroutine and a connection for it while there is something to
-// look into: one that does not answer holds up no other.
+// auditor looks into the log where a partition cannot go on without: a broker has
+// forgotten the producer while batches were in doubt, and what is seen below the
+// high watermark is written, whoever remembers it or not (protocol rule R8); or a
+// former process came further than ours, and what it wrote may not be replicated
+// yet. That is rare and may take long. So each broker has goroutines and connections
+// of their own for it while there is something to look into, a few, however many
+// partitions it leads.
 type auditor struct {
 	pr  *Producer
 	ctx context.Context
 
 	mu      sync.Mutex
-	queues  map[string][]*audit // by address; one that is there has a goroutine
+	logs    map[string]*reading // by address; one that is there has a goroutine
+	desks   map[string]*desk    // the same, for proofs
 	stopped bool
 	ended   sync.WaitGroup
 }
 
-// audit is the reading for one partition.
+// audit is the look for one partition.
 type audit struct {
 	p       *partition
 	topicID [16]byte // zero where brokers have none
@@ -55,36 +58,65 @@ const (
 
 func (k auditKind) String() string { return [...]string{"batches", "chain", "entry"}[k] }
 
+// reading is the line of those at one broker whose log is to be read.
+type reading struct {
+	waiting queue[*audit]
+	readers int // goroutines
+}
+
+// mostReaders bounds the connections to a broker on which logs are read at once. A
+// log may be long.
+const mostReaders = 4
+
+func newAuditor(pr *Producer, ctx context.Context) auditor {
+	return auditor{pr: pr, ctx: ctx, logs: map[string]*reading{}, desks: map[string]*desk{}}
+}
+
 func (a *auditor) enqueue(x *audit) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stopped {
-		return
-	}
-	queue, running := a.queues[x.addr]
-	a.queues[x.addr] = append(queue, x)
-	if !running {
-		a.ended.Go(func() { a.run(x.addr) })
-	}
-}
-
-func (a *auditor) run(addr string) {
-	for x := a.next(addr); x != nil; x = a.next(addr) {
-		a.carryOut(a.ctx, x)
+	switch {
+	case a.stopped:
+	case x.kind == proveEntry:
+		a.proveLocked(x)
+	default:
+		a.readLocked(x)
 	}
 }
 
-// next returns nil if there is nothing more to look into.
-func (a *auditor) next(addr string) *audit {
+func (a *auditor) readLocked(x *audit) {
+	r := a.logs[x.addr]
+	if r == nil {
+		r = new(reading)
+		a.logs[x.addr] = r
+	}
+	r.waiting.push(x)
+	if r.readers < mostReaders {
+		r.readers++
+		a.ended.Go(func() { a.readLogs(x.addr, r) })
+	}
+}
+
+func (a *auditor) readLogs(addr string, r *reading) {
+	for x := a.next(addr, r); x != nil; x = a.next(addr, r) {
+		if x.wanted() {
+			f, err := a.readLog(x)
+			x.p.audited(x, f, err)
+		}
+	}
+}
+
+// next returns nil if there is no more log to read.
+func (a *auditor) next(addr string, r *reading) *audit {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	queue := a.queues[addr]
-	if len(queue) == 0 || a.ctx.Err() != nil {
-		delete(a.queues, addr)
-		return nil
+	if r.waiting.len() > 0 && a.ctx.Err() == nil {
+		return r.waiting.pop()
 	}
-	a.queues[addr] = queue[1:]
-	return queue[0]
+	if r.readers--; r.readers == 0 {
+		delete(a.logs, addr)
+	}
+	return nil
 }
 
 // stop waits for what is under way. The context has ended.
@@ -95,36 +127,48 @@ func (a *auditor) stop() {
 	a.ended.Wait()
 }
 
-// carryOut takes no longer than one request may.
-func (a *auditor) carryOut(ctx context.Context, x *audit) {
-	ctx, cancel := context.WithTimeout(ctx, a.pr.cfg.RequestTimeout)
+// readLog takes no longer than one request may.
+func (a *auditor) readLog(x *audit) (f findings, err error) {
+	ctx, cancel := context.WithTimeout(a.ctx, a.pr.cfg.RequestTimeout)
 	defer cancel()
 	c, err := a.pr.dial(ctx, x.addr)
 	if err != nil {
-		x.p.audited(x, findings{}, err)
-		return
+		return f, err
 	}
 	defer c.Abandon()
-	var f findings
-	switch x.kind {
-	case proveEntry:
-		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leaderEpoch, x.producerID)
-	case readChain:
-		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leaderEpoch, x.producerID, &x.chain)
-	default:
-		_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
-			if h.ProducerID == x.producerID {
-				f.batches = append(f.batches, h)
-			}
-		})
+	if x.kind == readChain {
+		return f, inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leaderEpoch, x.producerID, &x.chain)
 	}
-	x.p.audited(x, f, err)
+	_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
+		if h.ProducerID == x.producerID {
+			f.batches = append(f.batches, h)
+		}
+	})
+	return f, err
 }
 
 // findings are what an audit brought.
 type findings struct {
 	batches []inspect.Header
 	entry   inspect.Entry // of proveEntry
+}
+
+// wanted reports whether the partition still waits for the audit.
+func (x *audit) wanted() bool {
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	return x.p.inquiry.reading == x
+}
+
+// readElsewhere lets an audit follow the leader: what the former one says, or does
+// not say for a request timeout, need not be waited for.
+func (p *partition) readElsewhere(to leader, fx *effects) {
+	if p.inquiry.reading == nil || to.broker == nil {
+		return
+	}
+	x := *p.inquiry.reading
+	x.addr, x.broker, x.leaderEpoch = to.broker.addr.Load(), to.broker.id, to.epoch
+	p.inquiry.reading, fx.audit = &x, &x
 }
 
 // audited takes the findings.

@@ -32,7 +32,6 @@ type broker struct {
 	// Of the loop alone:
 	todo   turn // taken from ready
 	taken  []*partition
-	asking []question // to be put, see ask
 	timers timers
 	timer  *time.Timer
 	out    output
@@ -46,6 +45,12 @@ func newBroker(pr *Producer, id int32, share *share) *broker {
 
 // enqueue asks the sender to look at the partition. It never blocks, and
 // whoever calls it holds no lock.
+//
+// The rule that lets nobody sleep: whoever changes a partition enqueues it, after
+// the change, at the broker that leads it by then, and a change of the leader is
+// such a change. So an entry may be stale, at a broker that leads no more, and
+// costs a look then. The mark in queued saves a second entry, and nothing hangs
+// on it: where two brokers are in play it is that of the latest enqueue only.
 func (b *broker) enqueue(p *partition) {
 	if p.queued.Swap(b) == b {
 		return
@@ -71,11 +76,10 @@ func (b *broker) collect(now time.Time) {
 	b.taken, b.ready = b.ready, b.taken[:0]
 	b.mu.Unlock()
 	for _, p := range b.taken {
-		// From here on a change puts it into ready again. One that went to
-		// another broker meanwhile is not ours.
-		if p.queued.CompareAndSwap(b, nil) {
-			b.todo.push(p)
-		}
+		// From here on a change puts it into ready again. It is looked at
+		// whosever the mark is: a stale entry elsewhere may have taken it.
+		p.queued.CompareAndSwap(b, nil)
+		b.todo.push(p)
 	}
 	clear(b.taken)
 	for p := b.timers.due(now); p != nil; p = b.timers.due(now) {

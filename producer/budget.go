@@ -40,6 +40,7 @@ const mostLimit = math.MaxInt64 / greed
 
 type waiter struct {
 	s         *share
+	at        **share // where it is from, see rebook
 	n, wanted int64
 	ready     chan struct{} // told once when n or more was granted, or the budget closed
 	err       error
@@ -48,7 +49,7 @@ type waiter struct {
 
 // waiterLocked returns one for s. Where the buffer is full someone waits for each
 // batch, so they serve again.
-func (b *budget) waiterLocked(s *share, n, wanted int64) *waiter {
+func (b *budget) waiterLocked(at **share, n, wanted int64) *waiter {
 	var w *waiter
 	if last := len(b.spare) - 1; last >= 0 {
 		w, b.spare = b.spare[last], b.spare[:last]
@@ -56,7 +57,7 @@ func (b *budget) waiterLocked(s *share, n, wanted int64) *waiter {
 		w = &waiter{ready: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 		w.timer.Stop()
 	}
-	w.s, w.n, w.wanted, w.err = s, n, wanted, nil
+	w.s, w.at, w.n, w.wanted, w.err = *at, at, n, wanted, nil
 	return w
 }
 
@@ -64,6 +65,7 @@ func (b *budget) put(w *waiter) {
 	const most = 16
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	w.at = nil
 	if len(b.spare) < most {
 		b.spare = append(b.spare, w)
 	}
@@ -133,13 +135,21 @@ func (b *budget) queuedLocked() bool {
 // n until ctx ends or maxWait is over; a negative maxWait is no bound. n must not
 // exceed the limit.
 func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait time.Duration) (int64, error) {
+	got, _, err := b.takeAt(ctx, &s, n, wanted, maxWait)
+	return got, err
+}
+
+// takeAt is take for a share that may change meanwhile, by rebook. It says from
+// which one the bytes are.
+func (b *budget) takeAt(ctx context.Context, at **share, n, wanted int64, maxWait time.Duration) (int64, *share, error) {
 	b.mu.Lock()
-	got, err := b.tryLocked(s, n, wanted)
+	got, err := b.tryLocked(*at, n, wanted)
 	if !errors.Is(err, ErrBufferFull) || maxWait == 0 {
+		s := *at
 		b.mu.Unlock()
-		return got, err
+		return got, s, err
 	}
-	w := b.waiterLocked(s, n, wanted)
+	w := b.waiterLocked(at, n, wanted)
 	b.waiters = append(b.waiters, w)
 	first := len(b.waiters) == 1
 	b.waiting.Add(1)
@@ -149,9 +159,9 @@ func (b *budget) take(ctx context.Context, s *share, n, wanted int64, maxWait ti
 		b.onCrowd(true)
 	}
 	err = b.wait(ctx, w, maxWait)
-	got = w.n
+	got, s := w.n, w.s
 	b.put(w)
-	return got, err
+	return got, s, err
 }
 
 func (b *budget) wait(ctx context.Context, w *waiter, maxWait time.Duration) error {
@@ -210,6 +220,22 @@ func (b *budget) move(from, to *share, n int64) {
 	b.mu.Lock()
 	from.used -= n
 	to.used += n
+	b.serveAndUnlock()
+}
+
+// rebook makes *at another share, to which n bytes go with it, and those who wait
+// for room in it: their partition has another leader, and what the former one holds
+// of the budget is no reason any more to keep them waiting.
+func (b *budget) rebook(at **share, to *share, n int64) {
+	b.mu.Lock()
+	(*at).used -= n
+	to.used += n
+	*at = to
+	for _, w := range b.waiters {
+		if w.at == at {
+			w.s = to
+		}
+	}
 	b.serveAndUnlock()
 }
 

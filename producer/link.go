@@ -14,6 +14,10 @@ import (
 // link is one live connection for produce requests. One goroutine writes to
 // it, one reads from it, and the requests in between stand in a queue, because
 // a broker answers in the order of the requests.
+//
+// It owns what is outstanding: from the moment in which a partition commits to an
+// attempt or a question on the link, that is in asking, writing or requests, or in
+// the hands of the sender or the receiver. Once both are gone reap gives it back.
 type link struct {
 	broker    *broker
 	conn      *conn.Conn
@@ -26,8 +30,9 @@ type link struct {
 	choked    atomic.Bool  // changed under mu: as many requests as may be; only room wakes the sender
 
 	// Of the sender alone:
-	sent time.Time     // when the latest request with batches was written, or the link began
-	pace time.Duration // between two requests that are not full, see depth.pace
+	sent   time.Time     // when the latest request with batches was written, or the link began
+	pace   time.Duration // between two requests that are not full, see depth.pace
+	asking []question    // found while requests were built, in none yet
 
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
@@ -237,14 +242,15 @@ func (l *link) reap() {
 	requests, unsent, cause := l.requests.all(), l.writing, l.cause
 	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
+	askAgain(l.asking)
 	for _, r := range unsent {
-		l.askAgain(r)
+		askAgain(r.asks)
 		for _, at := range r.attempts {
 			at.p.settle(at, answer{unsent: true, baseOffset: -1, err: cause}, time.Now())
 		}
 	}
 	for i, r := range requests {
-		l.askAgain(r)
+		askAgain(r.asks)
 		for j := range r.attempts {
 			if at := &r.attempts[j]; !at.done {
 				at.p.lost(l, at.b, i == 0, cause)
@@ -253,9 +259,10 @@ func (l *link) reap() {
 	}
 }
 
-// askAgain lets the questions of a request be put on the next connection.
-func (l *link) askAgain(r *request) {
-	for _, q := range r.asks {
-		l.broker.enqueue(q.p)
+// askAgain lets questions without an answer be put on the next connection: that
+// of whoever leads the partitions now.
+func askAgain(questions []question) {
+	for _, q := range questions {
+		q.p.nudge()
 	}
 }

@@ -50,7 +50,7 @@ type partition struct {
 	pending     pending
 	heldFrom    time.Time // since when the window is what holds batches back
 
-	share  *share // of the budget: that of the broker it was last led by
+	share  *share // of the budget: that of the broker it was last led by; changed under both locks, see rebook
 	held   int64  // bytes of the budget
 	credit int64  // of these, not used by a record
 
@@ -263,6 +263,7 @@ func (p *partition) retarget(to leader) {
 		}
 		p.win.Regate()
 		p.inquiry.assured = false
+		p.readElsewhere(to, &fx)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue = to.broker
 	}
@@ -275,8 +276,7 @@ func (p *partition) follow(to leader) {
 	p.target, p.leaderEpoch = to.broker, to.epoch
 	p.gauge.available.Store(to.broker != nil)
 	if to.broker != nil && to.broker.share != p.share {
-		p.pr.budget.move(p.share, to.broker.share, p.held)
-		p.share = to.broker.share
+		p.pr.budget.rebook(&p.share, to.broker.share, p.held)
 	}
 }
 
@@ -288,6 +288,7 @@ func (p *partition) recreated() {
 	p.leaderEpoch, p.acked = -1, noneAcked // leader epochs begin anew (K36)
 	p.win.Regate()
 	p.settleDown(&fx, time.Now())
+	fx.enqueue = p.target
 	p.mu.Unlock()
 	p.do(fx)
 }
@@ -327,6 +328,7 @@ func (p *partition) expire(now time.Time) {
 	var fx effects
 	if p.due(now) {
 		p.settleDown(&fx, now)
+		fx.enqueue = p.target // what is behind the head may have waited for the same word
 	}
 	if b := p.head(); p.due(now) && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout+p.pr.cfg.RequestTimeout {
 		// It drains for one request timeout, no longer: a broker may answer each

@@ -120,7 +120,7 @@ func (pr *Producer) start() {
 	go pr.delivery.run()
 	pr.loops.Go(func() { pr.control.run(ctx) })
 	pr.verifier.pr, pr.verifier.ctx = pr, ctx
-	pr.auditor.pr, pr.auditor.ctx, pr.auditor.queues = pr, ctx, map[string][]*audit{}
+	pr.auditor = newAuditor(pr, ctx)
 	pr.loops.Go(func() { pr.deadlines(ctx) })
 }
 

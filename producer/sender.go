@@ -72,7 +72,7 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 			until = b.timers.first()
 			l.hungry.Store(b.todo.first() != nil)
 		}
-		if b.out.staged > 0 || len(b.asking) > 0 {
+		if b.out.staged > 0 || len(l.asking) > 0 {
 			b.flush(l)
 			b.ask(l, now)
 			continue
@@ -119,7 +119,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 		case later:
 			b.timers.add(n.when, p)
 		case toAsk:
-			b.asking = append(b.asking, question{p, n.number})
+			l.asking = append(l.asking, question{p, n.number})
 		}
 	}
 	if len(r.attempts) == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/sluice-kafka/sluice/retry"
@@ -14,99 +13,142 @@ import (
 // ErrMoved says that the leader changed while it was asked. Another attempt may do better.
 var ErrMoved = errors.New("inspect: the partition has moved")
 
-// Committed returns the broker's entry for the producer ID, once all that the
-// entry counts is replicated. DescribeProducers alone says neither who answers
-// nor what is replicated. So the broker is asked for the end of its log before
-// and after: it answers that only as the leader in the given epoch, and leaders
-// of one epoch do not come back, so it was the leader in between. Then the high
-// watermark is waited for until it has passed that end (protocol rule R8).
+// Proof is the broker's entry for a producer ID together with the proof that all
+// that the entry counts is replicated. DescribeProducers alone says neither who
+// answers nor what is replicated. So the broker is asked for the end of its log
+// before and after: it answers that only as the leader in the given epoch, and
+// leaders of one epoch do not come back, so it was the leader in between. Then the
+// high watermark has to pass that end (protocol rule R8).
 //
-// It uses c as Conn.Do does.
-func Committed(ctx context.Context, c *conn.Conn, at Place, leaderEpoch int32, producerID int64) (Entry, error) {
-	if leaderEpoch < 0 {
-		return Entry{}, fmt.Errorf("inspect: %w: the broker names no leader epochs", errors.ErrUnsupported)
-	}
-	if _, err := logEnd(ctx, c, at, leaderEpoch); err != nil {
-		return Entry{}, err
-	}
-	var q Question
-	q.Add(at)
-	kresp, err := c.Do(ctx, q.Request())
-	if err != nil {
-		return Entry{}, err
-	}
-	e, ok := Read(kresp.(*kmsg.DescribeProducersResponse)).Find(at, producerID)
-	switch {
-	case !ok:
-		return Entry{}, errLeftOut
-	case e.Code != 0:
-		return Entry{}, retry.Code(e.Code)
-	}
-	end, err := logEnd(ctx, c, at, leaderEpoch)
-	if err != nil {
-		return Entry{}, err
-	}
-	return e, awaitHigh(ctx, c, at, leaderEpoch, end)
+// Count does the first part, and Poll the second, as often as the replicas need.
+// Both do it for several proofs in the time of one, and use the connection as
+// Conn.Do does. Their error is the connection's, and concerns all proofs.
+type Proof struct {
+	At          Place
+	LeaderEpoch int32
+	ProducerID  int64
+
+	Entry Entry // of use once Done says so, without Err
+	Err   error // why there is no proof
+
+	counted bool
+	end     int64 // of the log when Entry was given
+	high    int64
 }
 
-// logEnd is the offset behind the last record in the log of the leader in this
+// Done reports whether there is a proof, or none will come.
+func (p *Proof) Done() bool { return p.Err != nil || p.counted && p.high >= p.end }
+
+func (p *Proof) String() string {
+	return fmt.Sprintf("inspect: offset %d is not replicated, the high watermark is %d", p.end-1, p.high)
+}
+
+// Count asks what the broker counts for each proof, and where the log ends then.
+func Count(ctx context.Context, c *conn.Conn, proofs []*Proof) error {
+	for _, p := range proofs {
+		if p.LeaderEpoch < 0 {
+			p.Err = fmt.Errorf("inspect: %w: the broker names no leader epochs", errors.ErrUnsupported)
+		}
+	}
+	if err := each(ctx, c, proofs, (*Proof).askEnd, (*Proof).takeEnd); err != nil {
+		return err
+	}
+	if err := each(ctx, c, proofs, (*Proof).askEntry, (*Proof).takeEntry); err != nil {
+		return err
+	}
+	if err := each(ctx, c, proofs, (*Proof).askEnd, (*Proof).takeEnd); err != nil {
+		return err
+	}
+	for _, p := range proofs {
+		p.counted = p.Err == nil
+	}
+	return nil
+}
+
+// Poll asks once for the high watermarks.
+func Poll(ctx context.Context, c *conn.Conn, proofs []*Proof) error {
+	return each(ctx, c, proofs, (*Proof).askHigh, (*Proof).takeHigh)
+}
+
+// each puts a request for each proof that is not done, all at once.
+func each[R kmsg.Response](ctx context.Context, c *conn.Conn, proofs []*Proof, ask func(*Proof) kmsg.Request, take func(*Proof, R) error) error {
+	var reqs []kmsg.Request
+	var asked []*Proof
+	for _, p := range proofs {
+		if !p.Done() {
+			reqs, asked = append(reqs, ask(p)), append(asked, p)
+		}
+	}
+	resps, err := c.DoAll(ctx, reqs)
+	if err != nil {
+		return err
+	}
+	for i, p := range asked {
+		p.Err = take(p, resps[i].(R))
+	}
+	return nil
+}
+
+// askEnd is for the offset behind the last record in the log of the leader in this
 // epoch, replicated or not.
-func logEnd(ctx context.Context, c *conn.Conn, at Place, epoch int32) (int64, error) {
+func (p *Proof) askEnd() kmsg.Request {
 	rp := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
-	rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = at.Partition, epoch, epoch
+	rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = p.At.Partition, p.LeaderEpoch, p.LeaderEpoch
 	rt := kmsg.NewOffsetForLeaderEpochRequestTopic()
-	rt.Topic, rt.Partitions = at.Topic, append(rt.Partitions, rp)
+	rt.Topic, rt.Partitions = p.At.Topic, append(rt.Partitions, rp)
 	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
 	req.ReplicaID, req.Topics = -1, append(req.Topics, rt)
-	kresp, err := c.Do(ctx, req)
-	if err != nil {
-		return 0, err
-	}
-	topics := kresp.(*kmsg.OffsetForLeaderEpochResponse).Topics
-	if len(topics) == 0 || len(topics[0].Partitions) == 0 {
-		return 0, errLeftOut
-	}
-	p := &topics[0].Partitions[0]
-	if p.ErrorCode == 0 && p.EndOffset < 0 { // the epoch is not known there
-		return 0, ErrMoved
-	}
-	return p.EndOffset, moved(p.ErrorCode)
+	return req
 }
 
-// awaitHigh waits until the high watermark has reached the offset.
-func awaitHigh(ctx context.Context, c *conn.Conn, at Place, epoch int32, end int64) error {
-	const every = 20 * time.Millisecond
-	for {
-		high, err := highWatermark(ctx, c, at, epoch)
-		if err != nil || high >= end {
-			return err
-		}
-		select {
-		case <-time.After(every):
-		case <-ctx.Done():
-			return fmt.Errorf("inspect: offset %d is not replicated, the high watermark is %d: %w", end-1, high, ctx.Err())
-		}
+func (p *Proof) takeEnd(resp *kmsg.OffsetForLeaderEpochResponse) error {
+	if len(resp.Topics) == 0 || len(resp.Topics[0].Partitions) == 0 {
+		return errLeftOut
 	}
+	rp := &resp.Topics[0].Partitions[0]
+	if rp.ErrorCode == 0 && rp.EndOffset < 0 { // the epoch is not known there
+		return ErrMoved
+	}
+	p.end = rp.EndOffset
+	return moved(rp.ErrorCode)
 }
 
-func highWatermark(ctx context.Context, c *conn.Conn, at Place, epoch int32) (int64, error) {
+func (p *Proof) askEntry() kmsg.Request {
+	var q Question
+	q.Add(p.At)
+	return q.Request()
+}
+
+func (p *Proof) takeEntry(resp *kmsg.DescribeProducersResponse) error {
+	e, ok := Read(resp).Find(p.At, p.ProducerID)
+	switch {
+	case !ok:
+		return errLeftOut
+	case e.Code != 0:
+		return retry.Code(e.Code)
+	}
+	p.Entry = e
+	return nil
+}
+
+func (p *Proof) askHigh() kmsg.Request {
 	const latest = -1
 	rp := kmsg.NewListOffsetsRequestTopicPartition()
-	rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = at.Partition, epoch, latest
+	rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = p.At.Partition, p.LeaderEpoch, latest
 	rt := kmsg.NewListOffsetsRequestTopic()
-	rt.Topic, rt.Partitions = at.Topic, append(rt.Partitions, rp)
+	rt.Topic, rt.Partitions = p.At.Topic, append(rt.Partitions, rp)
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID, req.Topics = -1, append(req.Topics, rt)
-	kresp, err := c.Do(ctx, req)
-	if err != nil {
-		return 0, err
+	return req
+}
+
+func (p *Proof) takeHigh(resp *kmsg.ListOffsetsResponse) error {
+	if len(resp.Topics) == 0 || len(resp.Topics[0].Partitions) == 0 {
+		return errLeftOut
 	}
-	topics := kresp.(*kmsg.ListOffsetsResponse).Topics
-	if len(topics) == 0 || len(topics[0].Partitions) == 0 {
-		return 0, errLeftOut
-	}
-	p := &topics[0].Partitions[0]
-	return p.Offset, moved(p.ErrorCode)
+	rp := &resp.Topics[0].Partitions[0]
+	p.high = rp.Offset
+	return moved(rp.ErrorCode)
 }
 
 // moved tells what another leader, or other metadata, may mend. It is nil for no

@@ -24,28 +24,38 @@ func theProducer(t *testing.T, to *conn.Conn) int64 {
 	return resp.(*kmsg.DescribeProducersResponse).Topics[0].Partitions[0].ActiveProducers[0].ProducerID
 }
 
-func TestCommitted(t *testing.T) {
+// prove asks until the proof is done, or ctx has ended.
+func prove(ctx context.Context, to *conn.Conn, at Place, leaderEpoch int32, producerID int64) (Entry, error) {
+	p := &Proof{At: at, LeaderEpoch: leaderEpoch, ProducerID: producerID}
+	err := Count(ctx, to, []*Proof{p})
+	for err == nil && !p.Done() {
+		err = errors.Join(Poll(ctx, to, []*Proof{p}), ctx.Err())
+	}
+	return p.Entry, errors.Join(err, p.Err)
+}
+
+func TestProof(t *testing.T) {
 	c, to := cluster(t, 3)
 	_, epoch, err := c.Leader("t", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at, id := Place{Topic: "t"}, theProducer(t, to)
-	e, err := Committed(t.Context(), to, at, epoch, id)
+	e, err := prove(t.Context(), to, at, epoch, id)
 	if want := (Entry{Known: true, Last: 2}); err != nil || e != want {
 		t.Errorf("%+v, %v, want %+v", e, err, want)
 	}
-	if _, err := Committed(t.Context(), to, at, epoch+1, id); !errors.Is(err, ErrMoved) {
+	if _, err := prove(t.Context(), to, at, epoch+1, id); !errors.Is(err, ErrMoved) {
 		t.Errorf("of an epoch that is not there: %v", err)
 	}
-	if _, err := Committed(t.Context(), to, at, -1, id); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := prove(t.Context(), to, at, -1, id); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("without leader epochs: %v", err)
 	}
 }
 
 // What is behind the high watermark is waited for, and the leader may change
 // while it answers.
-func TestCommittedWaitsAndLooksTwice(t *testing.T) {
+func TestProofWaitsAndLooksTwice(t *testing.T) {
 	c, to := cluster(t, 3)
 	_, epoch, err := c.Leader("t", 0)
 	if err != nil {
@@ -60,13 +70,13 @@ func TestCommittedWaitsAndLooksTwice(t *testing.T) {
 			}
 		}
 	})
-	if _, err := Committed(t.Context(), to, at, epoch, id); err != nil || polls.Load() != 4 {
+	if _, err := prove(t.Context(), to, at, epoch, id); err != nil || polls.Load() != 4 {
 		t.Errorf("%v after %d looks at the high watermark", err, polls.Load())
 	}
-	polls.Store(-1000)
+	polls.Store(-1 << 30)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Committed(ctx, to, at, epoch, id); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := prove(ctx, to, at, epoch, id); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("never replicated: %v", err)
 	}
 	again, err := conn.Dial(t.Context(), c.Addrs()[0], conn.Options{})
@@ -80,7 +90,36 @@ func TestCommittedWaitsAndLooksTwice(t *testing.T) {
 			m.Topics[0].Partitions[0].ErrorCode = 74 // FENCED_LEADER_EPOCH
 		}
 	})
-	if _, err := Committed(t.Context(), again, at, epoch, id); !errors.Is(err, ErrMoved) {
+	if _, err := prove(t.Context(), again, at, epoch, id); !errors.Is(err, ErrMoved) {
 		t.Errorf("the leader changed in between: %v", err)
+	}
+}
+
+// Several proofs take no more round trips than one, and one that fails or lags
+// keeps no other from its end.
+func TestProofsTogether(t *testing.T) {
+	c, to := cluster(t, 3)
+	_, epoch, err := c.Leader("t", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, id := Place{Topic: "t"}, theProducer(t, to)
+	looks := 0
+	c.OnResponse(func(r *producertest.Response) {
+		if m, ok := r.Message.(*kmsg.ListOffsetsResponse); ok {
+			if looks++; looks%2 == 1 {
+				m.Topics[0].Partitions[0].Offset = 1
+			}
+		}
+	})
+	lags := &Proof{At: at, LeaderEpoch: epoch, ProducerID: id}
+	fails := &Proof{At: Place{"t", 7}, LeaderEpoch: epoch, ProducerID: id}
+	good := &Proof{At: at, LeaderEpoch: epoch, ProducerID: id}
+	all := []*Proof{lags, fails, good}
+	if err := errors.Join(Count(t.Context(), to, all), Poll(t.Context(), to, all)); err != nil {
+		t.Fatal(err)
+	}
+	if lags.Done() || fails.Err == nil || !good.Done() || good.Err != nil || good.Entry.Last != 2 {
+		t.Errorf("%+v, %+v, %+v", *lags, *fails, *good)
 	}
 }
