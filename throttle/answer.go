@@ -156,7 +156,7 @@ func (w *Window) confirm(i uint64, offset int64, r *Resolution) {
 	if offset >= 0 {
 		w.lastEnd = offset + int64(w.at(i).records)
 	}
-	w.una, w.acked, w.unsettled = i+1, true, false
+	w.una, w.anchored, w.acked, w.unsettled = i+1, true, !w.forgettable(), false
 	w.resumeAt, w.deaf = 0, false
 	switch {
 	case w.phase == drain:
@@ -202,7 +202,9 @@ func (w *Window) passOver(i uint64, a Answer, r *Resolution) {
 func (w *Window) goOn(r *Resolution) {
 	behind := w.doubtEnd()
 	switch {
-	case w.phase == gate && behind > w.una+1:
+	// Without acked a broker that knows nothing would take what follows as its
+	// first batch. Two in doubt are there then if one was cut anew.
+	case w.phase == gate && behind > w.una+1 && w.acked:
 		w.phase, w.sweepEnd = sweep, behind
 		w.nxt = w.una + 1
 		if w.resumeAt > w.nxt && w.resumeAt < behind {
@@ -229,7 +231,7 @@ func (w *Window) goOn(r *Resolution) {
 	}
 }
 
-// canVouch says whether the batch behind all that is in doubt may prove it: the
+// canVouch says whether the batch behind all that is in doubt may prove it: any
 // broker knows this epoch, and refused even the latest in a way that does not
 // say that it is missing.
 func (w *Window) canVouch(behind uint64) bool {

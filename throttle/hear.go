@@ -17,8 +17,10 @@ type Report struct {
 	// then a zombie passes for current.
 	Current bool
 
-	// Remembers: were anything in the log behind the oldest unresolved batch of
-	// a resumed Window, a broker would know the producer ID.
+	// Remembers: were anything behind what is acknowledged in the broker's log,
+	// it would know of it still, for a leader or the log showed less recently
+	// enough. Only a resumed Window looks at it. It is never true while records
+	// with old timestamps may have been written there: see Caution.
 	Remembers bool
 }
 
@@ -36,8 +38,9 @@ const (
 	FoundLoss
 	// FoundGone: the broker has forgotten the producer, and would take any
 	// batch as its first. Nothing in doubt: StateMayBeGone. Otherwise read the
-	// log and tell Seen, or Disown. A resumed Window can only Disown. Only a
-	// current broker can say so.
+	// log and tell Seen, or Disown. A resumed Window can only Disown; it goes on
+	// from una if the broker Remembers, for then nothing is in its log that it
+	// does not know of. Only a current broker can say so.
 	FoundGone
 	// FoundOther: someone else uses the producer ID, see Fence.
 	FoundOther
@@ -69,6 +72,8 @@ func (f Finding) String() string {
 // On a resumed Window it is the batch behind the broker's last record that goes
 // alone, for a broker need not recognise what a former process wrote. What lies
 // before it counts as written and in doubt from then on, though it was not sent.
+// FoundNothing for a Report that is neither Known nor Remembers is a broker that
+// does not lead. Nothing may be written to it: the owner asks again, or another.
 func (w *Window) Hear(r Report) Finding {
 	if w.fenced || !w.bound || w.producerID < 0 || w.phase != gate || w.outstanding > 0 {
 		return FoundNothing
@@ -77,14 +82,25 @@ func (w *Window) Hear(r Report) Finding {
 	switch {
 	case r.Known && r.Epoch > int32(w.epoch):
 		return FoundOther
-	case !r.Known && w.resumed && r.Remembers:
-		return FoundNothing
-	case !r.Known:
-		return w.ifCurrent(r, FoundGone)
-	case r.Epoch < int32(w.epoch) || r.Last < 0:
-		return w.ifCurrent(r, FoundLoss)
+	case !r.Known || r.Epoch < int32(w.epoch) || r.Last < 0:
+		return w.hearNothing(r)
 	}
 	return w.hearLast(r)
+}
+
+// hearNothing is Hear for a broker that knows nothing of this epoch. It would
+// take any batch as its first.
+func (w *Window) hearNothing(r Report) Finding {
+	w.acked = w.acked && !w.resumed // one such broker leads, or may come to lead
+	switch {
+	case !r.Current, !r.Known && r.Remembers && w.resumed:
+		return FoundNothing
+	case !r.Known && (w.anchored || w.resumed):
+		return FoundGone
+	case w.anchored:
+		return FoundLoss
+	}
+	return FoundNothing
 }
 
 // hearLast is Hear for a broker that has records of this epoch.
@@ -92,14 +108,16 @@ func (w *Window) hearLast(r Report) Finding {
 	base := w.baseOf(w.una)
 	past := Sequence(r.Last).Add(1).Distance(base) // records behind what was acknowledged
 	switch {
-	case past == 0 && w.acked:
+	case past == 0 && (w.anchored || w.resumed):
 		return FoundNothing // una is next
 	case w.resumed && past < MaxWindow:
 		return w.hearFormer(past)
 	case 0 < past && past <= w.next.Distance(base):
 		return w.place(base.Add(past))
-	case w.acked && past >= MaxWindow:
-		return w.ifCurrent(r, FoundLoss)
+	case w.anchored && past >= MaxWindow && r.Current:
+		return FoundLoss
+	case w.anchored && past >= MaxWindow:
+		return FoundNothing
 	}
 	return FoundOther
 }
@@ -118,14 +136,6 @@ func (w *Window) place(next Sequence) Finding {
 	}
 	w.nxt = m
 	return FoundPlace
-}
-
-// ifCurrent is for a broker that knows less than was acknowledged.
-func (w *Window) ifCurrent(r Report, f Finding) Finding {
-	if w.acked && r.Current {
-		return f
-	}
-	return FoundNothing
 }
 
 // baseOf is the sequence at which batch i begins, at most the first that has
@@ -166,8 +176,8 @@ func (w *Window) Find(epoch int16, base Sequence) (i uint64, ok bool) {
 // the log below the high watermark, at that base offset. It proves what a
 // success would: everything up to i. But no broker has answered for it, so the
 // Window is at the gate afterwards. The broker's state may even be gone; that
-// the epoch counts as known to brokers is what leads on to a new one then, see
-// StateMayBeGone. Nothing may be outstanding.
+// something of the epoch counts as acknowledged is what leads on to a new one
+// then, see StateMayBeGone. Nothing may be outstanding.
 func (w *Window) Seen(i uint64, offset int64) Resolution {
 	w.mustBeDrained("Seen")
 	if w.resumed && i < w.end {

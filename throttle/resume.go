@@ -17,6 +17,11 @@ package throttle
 //     other boundaries. Before each write from the gate the owner asks the
 //     broker and tells Hear. Hear passes over what the former process wrote, has
 //     the batch cut anew in which it ended, or has the log read.
+//   - Brokers may know nothing of the epoch: the partition is fresh, or was quiet
+//     for so long that they forgot it. Such a broker takes any batch as its first.
+//     So until the first success, and again after StateMayBeGone, with Caution, or
+//     once a broker knows nothing, una goes alone: no hint is followed, a replay
+//     does not go on behind it, and no other batch vouches for it.
 //   - There is no new epoch and no other producer ID, for a request of the former
 //     process could land before its first batch, with records that are then
 //     written again. After Expire, Disown or NewLog everything is Unknown and
@@ -36,7 +41,7 @@ func (w *Window) Resume(producerID int64, epoch int16, next Sequence, end int64)
 		panic("throttle: Resume of a Window that is in use")
 	}
 	w.producerID, w.epoch, w.next, w.lastEnd = producerID, epoch, next, end
-	w.acked, w.resumed = true, true
+	w.anchored, w.resumed = next != 0 || end >= 0, true
 	w.rewind()
 }
 
@@ -146,7 +151,7 @@ func (w *Window) hearFormer(past int32) Finding {
 		return FoundNothing // whatever it wrote, nothing here waits for it
 	case i == w.una:
 		return FoundInside
-	case i == w.end || past > 0 || w.deaf:
+	case i == w.end || past > 0 || w.deaf || !w.acked:
 		return FoundAhead
 	}
 	// What is behind the broker's last sequence is what it takes next, and its

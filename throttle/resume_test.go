@@ -14,6 +14,23 @@ func resumedAt(t *testing.T, next Sequence, records ...int32) *script {
 	return s
 }
 
+// knownAt is such a window after its first success: brokers know the epoch. The
+// batches are numbered from 1.
+func knownAt(t *testing.T, next Sequence, records ...int32) *script {
+	t.Helper()
+	s := &script{t: t, w: New()}
+	s.step("resume at %d", next.Add(-1))
+	s.w.Resume(7, 3, next.Add(-1), 99)
+	s.bind(unlimited)
+	s.admit(1)
+	s.send(0)
+	s.ok(0, 99)
+	s.want("written 0 at 99")
+	s.admit(records...)
+	s.regate(true)
+	return s
+}
+
 // former is a current broker that has records up to this sequence.
 func former(last int32) Report { return Report{Known: true, Epoch: 3, Last: last, Current: true} }
 
@@ -41,55 +58,55 @@ func TestResumeWhereNothingWasLost(t *testing.T) {
 	s.want("written 1-2 at 110..120")
 }
 
-// The former process wrote batches 0 and 1 as one: they are not sent, and what
+// The former process wrote batches 1 and 2 as one: they are not sent, and what
 // the broker takes next proves them, far beyond its window.
 func TestResumePassesOverWhatIsThere(t *testing.T) {
-	s := resumedAt(t, 50, 10, 10, 10, 10)
+	s := knownAt(t, 50, 10, 10, 10, 10)
 	s.bind(Limits{Sequences: 10, Batches: 1})
 	s.hear(former(69), FoundPlace)
-	s.sendAs(2, 3, 70, true)
+	s.sendAs(3, 3, 70, true)
 	s.hold(HoldGate)
-	s.ok(2, 120)
-	s.want("written 0-2 at 100..120")
-	s.sendAs(3, 3, 80, true)
+	s.ok(3, 120)
+	s.want("written 1-3 at 100..120")
+	s.sendAs(4, 3, 80, true)
 }
 
 func TestResumeInsideABatch(t *testing.T) {
-	s := resumedAt(t, 1<<31-4, 10, 10)
+	s := knownAt(t, 1<<31-4, 10, 10)
 	s.hear(former(1<<31-1), FoundInside)
 	s.recut(1<<31-1, 4)
 	s.hear(former(1<<31-1), FoundPlace)
-	s.sendAs(1, 3, 0, true)
-	s.ok(1, 104)
-	s.want("written 0-1 at 100..104")
-	s.sendAs(2, 3, 6, true)
+	s.sendAs(2, 3, 0, true)
+	s.ok(2, 104)
+	s.want("written 1-2 at 100..104")
+	s.sendAs(3, 3, 6, true)
 }
 
 // A request of the former process arrives after the question.
 func TestResumeAndAStraggler(t *testing.T) {
-	s := resumedAt(t, 50, 10, 10, 10)
+	s := knownAt(t, 50, 10, 10, 10)
 	s.hear(former(49), FoundNothing)
-	s.send(0)
-	s.duplicate(0) // it wrote three records: "the last one and seven more" (KIP-758)
-	s.send(1)      // nothing is believed: the next one has to prove it
+	s.send(1)
+	s.duplicate(1) // it wrote three records: "the last one and seven more" (KIP-758)
+	s.send(2)      // nothing is believed: the next one has to prove it
 	s.hold(HoldReplay)
-	s.outOfOrder(1)
+	s.outOfOrder(2)
 	s.want("drained, stalled")
 	s.hear(former(52), FoundInside)
 }
 
 func TestResumeIsCutAnewAtAnyTime(t *testing.T) {
-	s := resumedAt(t, 50, 10, 10)
-	s.send(0)
-	s.outOfOrder(0)
+	s := knownAt(t, 50, 10, 10)
+	s.send(1)
+	s.outOfOrder(1)
 	s.want("drained, stalled")
 	s.hear(former(52), FoundInside)
 	s.recut(52, 3)
 	s.hear(former(52), FoundPlace)
-	s.sendAs(1, 3, 53, false)
-	s.ok(1, 103)
-	s.want("written 0-1 at 100..103")
-	s.sendAs(2, 3, 60, true)
+	s.sendAs(2, 3, 53, false)
+	s.ok(2, 103)
+	s.want("written 1-2 at 100..103")
+	s.sendAs(3, 3, 60, true)
 }
 
 // Nothing new is there to prove what the former process wrote.
@@ -106,7 +123,7 @@ func TestResumeReadsTheLog(t *testing.T) {
 	s.want("written 1 at 110, drained")
 	s.hear(former(74), FoundInside)
 	s.recut(74, 5)
-	s.hear(former(74), FoundPlace)
+	s.hear(former(74), FoundPlace) // reading proved something: brokers know the epoch
 	s.send(3)
 }
 
@@ -145,23 +162,23 @@ func TestReadAmongOthers(t *testing.T) {
 // A replay that was cut short goes on where it stopped, but not past what is
 // new.
 func TestRecutBeginsTheReplayAnew(t *testing.T) {
-	s := resumedAt(t, 50, 10, 10, 10)
+	s := knownAt(t, 50, 10, 10, 10)
 	s.hear(former(69), FoundPlace)
-	s.send(2)
-	s.outOfOrder(2)
+	s.send(3)
+	s.outOfOrder(3)
 	s.want("drained")
-	s.send(0)
-	s.outOfOrder(0)
 	s.send(1)
 	s.outOfOrder(1)
+	s.send(2)
+	s.outOfOrder(2)
 	s.reconnect(unlimited)
 	s.hear(former(54), FoundInside)
 	s.recut(54, 5)
-	s.send(0)
-	s.outOfOrder(0)
 	s.send(1)
-	s.ok(1, 105)
-	s.want("written 0-1 at 100..105")
+	s.outOfOrder(1)
+	s.send(2)
+	s.ok(2, 105)
+	s.want("written 1-2 at 100..105")
 }
 
 func TestReadOfAnotherEpoch(t *testing.T) {
@@ -183,13 +200,13 @@ func TestReadByTheOnlyOwner(t *testing.T) {
 // A hint that misled is not followed twice, but it is not lost either: the log
 // tells.
 func TestResumeAfterAHintThatMisled(t *testing.T) {
-	s := resumedAt(t, 50, 1, 1, 1, 1)
+	s := knownAt(t, 50, 1, 1, 1, 1)
 	s.hear(former(50), FoundPlace)
-	s.send(1)
-	s.outOfOrder(1)
+	s.send(2)
+	s.outOfOrder(2)
 	s.want("drained")
 	s.hear(former(52), FoundAhead)
-	s.send(0)
+	s.send(1)
 }
 
 // A former process may write what was refused here, or was never sent.

@@ -79,20 +79,23 @@ var seas = []struct {
 	},
 }
 
+func seaSystem(set setting, opt options, left weather) modelcheck.System[sea] {
+	if opt.splits {
+		set.variant.onSettle = splitting(set.records)
+	}
+	return modelcheck.System[sea]{
+		Start: sea{world: set.start(), opt: &opt, left: left, late: opt.latestIsDuplicate},
+		Key:   func(dst []byte, s *sea) []byte { return s.key(dst) },
+		Steps: func(s *sea, emit func(string, sea, string)) { s.steps(emit) },
+		Done:  (*sea).finished,
+	}
+}
+
 func TestEveryStateOfSmallSeas(t *testing.T) {
 	for _, tc := range seas {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			set, opt := tc.setting, tc.options
-			if opt.splits {
-				set.variant.onSettle = splitting(set.records)
-			}
-			r := modelcheck.Explore(modelcheck.System[sea]{
-				Start: sea{world: set.start(), opt: &opt, left: tc.weather, late: opt.latestIsDuplicate},
-				Key:   func(dst []byte, s *sea) []byte { return s.key(dst) },
-				Steps: func(s *sea, emit func(string, sea, string)) { s.steps(emit) },
-				Done:  (*sea).finished,
-			})
+			r := modelcheck.Explore(seaSystem(tc.setting, tc.options, tc.weather))
 			if r.Found() != "" || !r.Complete {
 				t.Fatalf("%s", r)
 			}

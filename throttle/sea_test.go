@@ -207,15 +207,6 @@ func (s *sea) callerSteps(emit func(string, sea, string)) {
 	}
 }
 
-// gated tells the watch that only one batch may be in flight from here on.
-func (n *sea) gated(drained bool) string {
-	n.watch.healthy, n.watch.refused, n.watch.failed = false, false, !drained
-	if drained != (n.w.outstanding == 0) {
-		return "Regate says that nothing is outstanding"
-	}
-	return ""
-}
-
 func (s *sea) newIDStep(emit func(string, sea, string)) {
 	n := *s
 	n.world = s.world.clone()
@@ -267,7 +258,7 @@ func (n *sea) recreate() string {
 	for i, r := range n.result {
 		n.gone[i] = r == written
 	}
-	r := n.w.NewLog()
+	r := n.set.variant.newLog(&n.w)
 	n.gated(true)
 	return n.take(r)
 }

@@ -58,6 +58,9 @@ func (wd *world) clientSteps(emit yield) {
 		})
 	}
 	wd.hearSteps(emit)
+	if led := wd.rep[wd.leader].led; wd.set.learns && wd.cur.live && wd.cur.broker == wd.leader && wd.cur.epoch < led {
+		wd.try(emit, fmt.Sprint("client learns of leader epoch ", led), func(n *world) string { return n.learnOf(led) })
+	}
 	if wd.cur.live && !wd.mustAsk() {
 		probe := wd.clone()
 		if s, h := v.peek(&probe.w); h == Ready {
@@ -78,6 +81,26 @@ func (wd *world) clientSteps(emit yield) {
 			wd.try(emit, fmt.Sprint("client believes ", b), func(n *world) string { return n.believe(b) })
 		}
 	}
+}
+
+// learnOf is metadata that names a new leader epoch of the broker.
+func (n *world) learnOf(epoch int8) string {
+	n.cur.epoch = epoch
+	n.asked, n.ahead = false, false
+	if !n.set.variant.skipsRegate {
+		n.w.Regate()
+	}
+	return n.gated(n.w.outstanding == 0)
+}
+
+// gated tells the watch that only one batch may be in flight from here on.
+func (n *world) gated(drained bool) string {
+	n.watch.healthy, n.watch.refused, n.watch.failed = false, false, !drained
+	n.watch.hinted = 0
+	if drained != (n.w.outstanding == 0) {
+		return "Regate says that nothing is outstanding"
+	}
+	return ""
 }
 
 func (n *world) write(s Send) string {
@@ -228,32 +251,9 @@ func (wd *world) clusterSteps(emit yield) {
 			return ""
 		})
 	}
-	if wd.left.forget > 0 && (wd.calm() || wd.set.losesState && wd.mayForget()) {
-		wd.try(emit, "everyone forgets the producer", (*world).forget)
+	if wd.left.forget > 0 {
+		wd.forgetSteps(emit)
 	}
-}
-
-// calm is when a broker may forget a producer without a fault that nothing can
-// stand: nothing is in doubt and no straggler lives.
-func (wd *world) calm() bool {
-	for b := range wd.set.replicas {
-		if wd.rep[b].n != wd.rep[wd.leader].n || (b != wd.leader && !wd.rep[b].synced) {
-			return false
-		}
-	}
-	return wd.w.outstanding == 0 && wd.w.una == wd.w.max && !wd.stragglers() && wd.w.una > 0
-}
-
-func (n *world) forget() string {
-	n.left.forget--
-	for b := range n.set.replicas {
-		n.rep[b].forgot = n.rep[b].n
-	}
-	if !n.set.variant.deafToForgetting && !n.set.losesState {
-		n.w.StateMayBeGone()
-		n.watch.healthy = false
-	}
-	return ""
 }
 
 // believe takes a replica's last sequence for what is written.

@@ -15,6 +15,25 @@ type variant struct {
 	believes         bool // the leader epoch of a success is what metadata said
 	trustsHint       bool
 	deafToForgetting bool
+	skipsRegate      bool // on a new leader epoch
+	alwaysRemembers  bool
+	onNewLog         func(w *Window) Resolution
+	onStateMayBeGone func(w *Window)
+}
+
+func (v *variant) newLog(w *Window) Resolution {
+	if v.onNewLog != nil {
+		return v.onNewLog(w)
+	}
+	return w.NewLog()
+}
+
+func (v *variant) stateMayBeGone(w *Window) {
+	if v.onStateMayBeGone != nil {
+		v.onStateMayBeGone(w)
+		return
+	}
+	w.StateMayBeGone()
 }
 
 func (v *variant) bound(w *Window) {
@@ -176,6 +195,46 @@ var (
 		return w.Hear(r)
 	}}
 
+	ignoresDistance = variant{onPeek: func(w *Window) { w.limits.Sequences = MaxWindow }}
+
+	disownsUpToAGap = variant{onNewLog: func(w *Window) Resolution {
+		w.lastEnd = -1
+		r := w.disown(w.doubtEnd())
+		w.unsettled = true
+		return r
+	}}
+
+	// What a resumed Window may do after a success only, done without one.
+	vouchesUnproved = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		return asIfAcked(w, a, w.phase != gate || w.doubtEnd() <= w.una+1, func() Resolution { return w.Settle(i, a, offset) })
+	}}
+	sweepsUnproved = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		return asIfAcked(w, a, w.phase == gate && w.doubtEnd() > w.una+1, func() Resolution { return w.Settle(i, a, offset) })
+	}}
+	placesUnproved = variant{onHear: func(w *Window, r Report) Finding {
+		acked := w.acked
+		w.acked = true
+		f := w.Hear(r)
+		w.acked = acked
+		return f
+	}}
+	pauseChangesNothing = variant{onStateMayBeGone: func(w *Window) {
+		acked := w.acked
+		w.StateMayBeGone()
+		w.acked = acked
+	}}
+	silenceChangesNothing = variant{onHear: func(w *Window, r Report) Finding {
+		acked := w.acked
+		f := w.Hear(r)
+		w.acked = acked
+		return f
+	}}
+	countsOldSuccesses = variant{onSettle: func(w *Window, i uint64, a Answer, offset int64) Resolution {
+		r := w.Settle(i, a, offset)
+		w.acked = w.acked || a == Success
+		return r
+	}}
+
 	cutsAsBefore    = variant{neverRecuts: true}
 	resumesAsFirst  = variant{onBound: func(w *Window) { w.resumed = false }}
 	newEpochResumed = variant{onExpire: func(w *Window) Resolution {
@@ -198,4 +257,19 @@ var (
 
 	hintIsCommitted = variant{trustsHint: true}
 	gateOnce        = variant{deafToForgetting: true}
+	skipsRegate     = variant{skipsRegate: true}
+	alwaysRemembers = variant{alwaysRemembers: true}
+	neverRemembers  = variant{onHear: func(w *Window, r Report) Finding {
+		r.Remembers = false
+		return w.Hear(r)
+	}}
 )
+
+// asIfAcked takes an answer, in some cases as if the epoch had had a success.
+func asIfAcked(w *Window, a Answer, in bool, settle func() Resolution) Resolution {
+	acked := w.acked
+	w.acked = acked || in
+	r := settle()
+	w.acked = acked || a == Success
+	return r
+}

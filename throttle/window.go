@@ -27,7 +27,8 @@ const renewEpoch = 30_000
 // sent alone, and if it is refused the other batches in doubt follow in order.
 // Refusals are passed over. The first success proves everything before it,
 // because the log is one chain and a success waits for replication.
-// docs/design.md says why each rule is there; check_test.go explores them.
+// docs/design.md says why each rule is there; check_test.go and lanes_test.go
+// explore them.
 //
 // The zero Window is not usable, see New. A Window is not safe for concurrent
 // use.
@@ -35,7 +36,8 @@ type Window struct {
 	producerID int64 // -1: none yet
 	epoch      int16
 	next       Sequence // of the first record of batch max
-	acked      bool     // this epoch has had a success: the broker knows it
+	anchored   bool     // there are records of this epoch right before una, replicated
+	acked      bool     // and whoever comes to lead knows the epoch: there was a success
 	unsettled  bool     // something became Unknown since the last success
 	resumed    bool     // a former process may have written, or write, any batch
 
@@ -171,17 +173,24 @@ func (w *Window) Caution(on bool) {
 		w.Regate()
 	}
 	w.cautious = on
+	w.acked = w.acked && !w.forgettable()
 }
+
+// forgettable reports whether a success says nothing of what brokers will know.
+// Only a resumed Window can go on then: its owner asks before each replay.
+func (w *Window) forgettable() bool { return w.resumed && w.cautious }
 
 // StateMayBeGone is for a broker that may have forgotten the producer
 // (producer.id.expiration.ms, KIP-854). With nothing in doubt the partition
 // goes on in a new epoch, which every broker accepts, known or not; otherwise,
-// and on a resumed Window, only the gate is armed again.
+// and on a resumed Window, only the gate is armed again. On a resumed Window
+// everything goes from una until the next success.
 func (w *Window) StateMayBeGone() {
-	if w.producerID >= 0 && w.outstanding == 0 && w.acked && !w.resumed && !w.InDoubt() {
+	if w.producerID >= 0 && w.outstanding == 0 && w.anchored && !w.resumed && !w.InDoubt() {
 		w.bump()
 		return
 	}
+	w.acked = w.acked && !w.resumed
 	w.Regate()
 }
 
@@ -201,7 +210,7 @@ func (w *Window) begin(epoch int16) {
 		e := w.at(i)
 		*e = entry{records: e.records, stray: e.stray || e.doubt}
 	}
-	w.epoch, w.next, w.acked = epoch, 0, false
+	w.epoch, w.next, w.anchored, w.acked = epoch, 0, false, false
 	w.max, w.resumeAt, w.deaf = w.una, 0, false
 	w.rewind()
 }

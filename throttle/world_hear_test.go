@@ -83,6 +83,9 @@ func (wd *world) report() Report {
 	p := wd.memory(wd.cur.broker, int8(w.producerID))
 	epoch, ok := p.Known()
 	r := Report{Known: ok, Epoch: wd.wide(int8(epoch)), Last: p.Last(), Current: wd.cur.epoch >= wd.acker}
+	if wd.set.cuts != nil {
+		r.Remembers = wd.remembers() || wd.set.variant.alwaysRemembers
+	}
 	if wd.set.asks == askedOfALiar && w.InDoubt() {
 		m := w.at(w.doubtEnd() - 1)
 		r = Report{Known: true, Epoch: int32(w.epoch), Last: int32(m.base.Add(m.records - 1)), Current: true}
@@ -107,10 +110,13 @@ func (n *world) hear() string {
 			n.w.Recut(left)
 		}
 	case FoundGone:
-		if n.memoryLasts() {
+		if !n.mayBeGone() {
 			return "I15: found what is not so: gone"
 		}
 		return n.leaveEpoch()
+	case FoundNothing:
+		// Who knows nothing, and would not remember, does not lead.
+		n.asked = n.set.cuts == nil || r.Known || r.Remembers
 	}
 	return ""
 }
@@ -118,6 +124,9 @@ func (n *world) hear() string {
 // leaveEpoch is for state that is gone: what can be read is written, what is
 // still in doubt then is given up, and nothing is sent again.
 func (n *world) leaveEpoch() string {
+	if n.set.cuts != nil {
+		return n.take(n.w.Disown())
+	}
 	n.watch.connected()
 	log := n.readable(n.cur.broker)
 	for at := len(log) - 1; at >= 0; at-- {
@@ -134,16 +143,6 @@ func (n *world) leaveEpoch() string {
 	n.w.StateMayBeGone()
 	return ""
 }
-
-// mayForget is when state may be lost early, with something in doubt, without
-// harm: not between the question and what is sent after it, and while no
-// straggler can land where nothing is known of it.
-func (wd *world) mayForget() bool {
-	return wd.w.phase == gate && wd.w.outstanding == 0 && !wd.asked && !wd.stragglers() && wd.w.acked
-}
-
-// memoryLasts is whether no replica was ever told to forget.
-func (wd *world) memoryLasts() bool { return wd.left.forget == wd.set.faults.forget }
 
 // noteAcker notes in which leader epoch the broker led that just gave a success,
 // or let its log be read.

@@ -18,6 +18,7 @@ func (wd *world) resume() {
 	wd.w = *New()
 	wd.w.ring = anchor.ring
 	wd.w.Resume(0, 0, anchor.next, anchor.lastEnd)
+	wd.w.Caution(wd.set.forgets == atAnyTime)
 	for _, records := range wd.set.cuts {
 		wd.w.Admit(records)
 	}
@@ -55,6 +56,9 @@ func (wd *world) formerSteps(emit yield) {
 			continue
 		}
 		for from := range total {
+			if !wd.formerMay(b, from) {
+				continue
+			}
 			for to := from + 1; to <= total; to++ {
 				m := rec{base: brokermodel.Add(wd.set.base, int32(from)), id: 254, n: to - from, content: from}
 				if v, _ := wd.judge(b, m); v == brokermodel.Append {
@@ -68,6 +72,27 @@ func (wd *world) formerSteps(emit yield) {
 			}
 		}
 	}
+}
+
+// formerMay reports whether an honest process writes this record to broker b
+// next. To one that knows nothing of it, it sends what is behind all that it
+// knows to be written, alone, and only if nothing more can be there already.
+func (wd *world) formerMay(b int8, from uint8) bool {
+	p := wd.memory(b, 0)
+	if _, known := p.Known(); known {
+		return true
+	}
+	return wd.set.forgets != atAnyTime && from == wd.contents(b, wd.rep[b].n) && from == wd.contents(wd.leader, wd.hw)
+}
+
+// contents is the number of records that are in the first n batches of a log.
+func (wd *world) contents(b int8, n uint8) (records uint8) {
+	for _, m := range wd.rep[b].log[:n] {
+		if m.id != 255 {
+			records = max(records, m.content+uint8(wd.count(m)))
+		}
+	}
+	return records
 }
 
 // readStep reads the log up to the high watermark, if Hear asked for it.
@@ -142,11 +167,13 @@ func (wd *world) placeOf(content uint8) int64 {
 // judgeContent judges what is replicated by its records.
 func (n *world) judgeContent() string {
 	next := uint8(0)
-	for _, m := range n.rep[n.leader].log[1:max(1, n.hw)] {
-		if m.content < next {
+	for _, m := range n.rep[n.leader].log[:n.hw] {
+		switch {
+		case m.id == 255:
+			continue
+		case m.content < next:
 			return "I2: doubled"
-		}
-		if m.content > next && n.left.expire == n.set.faults.expire { // nothing was given up
+		case m.content > next:
 			return "I3: a gap"
 		}
 		next += uint8(n.count(m))

@@ -93,12 +93,14 @@ type setting struct {
 	rules      brokermodel.Rules
 	limits     [3]Limits // by broker
 	faults     budget
-	anchored   bool // a batch before is written and acknowledged
+	anchored   bool  // a batch before is written and acknowledged
+	quiet      uint8 // the replicas that have forgotten the producer since, one bit each
+	learns     bool  // metadata tells the client of new leader epochs of its broker
 	asks       asking
 	reads      bool    // the log is read
 	proof      bool    // the owner learns up to where the log is replicated, and no offsets
 	cuts       []int32 // the batches of a resumed window, nil: not resumed
-	losesState bool    // the broker forgets the producer although something is in doubt
+	forgets    forgetting
 	base       int32
 	variant    variant
 	ignoreWire bool // look at the log only
@@ -116,7 +118,11 @@ func (set *setting) start() world {
 		for i := range set.replicas {
 			wd.rep[i].log[0], wd.rep[i].n = rec{base: brokermodel.Add(set.base, -set.records), id: 255}, 1
 		}
-		wd.hw, wd.w.acked, wd.w.next, wd.w.lastEnd = 1, true, Sequence(set.base), int64(set.records)
+		wd.hw, wd.w.next, wd.w.lastEnd = 1, Sequence(set.base), int64(set.records)
+		wd.w.anchored, wd.w.acked = true, true
+	}
+	for b := range set.replicas {
+		wd.rep[b].forgot = set.quiet >> b & 1
 	}
 	if set.cuts != nil {
 		wd.resume()
@@ -305,7 +311,7 @@ func (wd *world) key(dst []byte) []byte {
 		}
 	}
 	w := &wd.w
-	put(uint8(w.producerID), uint8(w.epoch), bit(w.acked)|bit(w.unsettled)<<1|bit(w.bound)<<2|bit(w.fenced)<<3,
+	put(uint8(w.producerID), uint8(w.epoch), bit(w.acked)|bit(w.unsettled)<<1|bit(w.bound)<<2|bit(w.fenced)<<3|bit(w.anchored)<<4,
 		uint8(w.phase), uint8(w.outstanding), uint8(w.sweepEnd), uint8(w.resumeAt), uint8(w.lastRefusal),
 		uint8(w.lastEnd), uint8(w.una), uint8(w.nxt), uint8(w.max), uint8(w.end), uint8(w.limits.Sequences))
 	seq(int32(w.next))
@@ -342,7 +348,7 @@ func (wd *world) key(dst []byte) []byte {
 	}
 	put(wd.result[:]...)
 	put(bit(w.deaf))
-	if wd.set.asks != neverAsks {
+	if wd.set.asks != neverAsks || wd.set.learns {
 		put(uint8(wd.epoch), uint8(wd.acker), bit(wd.asked)|bit(wd.ahead)<<1, uint8(wd.cur.epoch))
 		for b := range wd.set.replicas {
 			put(uint8(wd.rep[b].led))

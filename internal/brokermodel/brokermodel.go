@@ -24,8 +24,9 @@ type Rules struct {
 	Memory int8
 
 	// FirstMustBeZero is the rule of Kafka 4.5 and later (KAFKA-15591): a
-	// log that never held a record takes no other first sequence than 0.
-	// Brokers from 2.5 to 4.4 take any.
+	// log that never held a record takes no other first sequence than 0. Any
+	// other log still takes any from a producer that it does not know, also one
+	// whose records are all deleted. Brokers from 2.5 to 4.4 always take any.
 	FirstMustBeZero bool
 }
 

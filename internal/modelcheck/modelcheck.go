@@ -67,7 +67,7 @@ type explorer[S any] struct {
 	sys   System[S]
 	ids   map[string]int32
 	nodes []node
-	queue []S
+	next  []S // one step further away than what is being expanded
 	ends  []int32
 	from  []int32 // edge i leads from from[i] to to[i]
 	to    []int32
@@ -79,16 +79,19 @@ func Explore[S any](sys System[S]) Result {
 	e := &explorer[S]{sys: sys, ids: map[string]int32{}}
 	e.visit(sys.Start, -1, "")
 	var r Result
-	for at := 0; len(e.queue) > 0; at++ {
-		if sys.Limit > 0 && at >= sys.Limit {
-			r.States, r.Edges = at, len(e.to)
-			return r
-		}
-		s := e.queue[0]
-		e.queue = e.queue[1:]
-		if broken, label := e.expand(&s, int32(at)); broken != "" {
-			r.Broken, r.Trace = broken, append(e.trace(int32(at)), label)
-			break
+	at := 0
+	for level := []S(nil); len(e.next) > 0 && r.Broken == ""; {
+		level, e.next = e.next, level[:0]
+		for i := range level {
+			if sys.Limit > 0 && at >= sys.Limit {
+				r.States, r.Edges = at, len(e.to)
+				return r
+			}
+			if broken, label := e.expand(&level[i], int32(at)); broken != "" {
+				r.Broken, r.Trace = broken, append(e.trace(int32(at)), label)
+				break
+			}
+			at++
 		}
 	}
 	r.States, r.Edges = len(e.nodes), len(e.to)
@@ -124,7 +127,7 @@ func (e *explorer[S]) visit(s S, parent int32, label string) int32 {
 	id := int32(len(e.nodes))
 	e.ids[string(e.key)] = id
 	e.nodes = append(e.nodes, node{parent, label})
-	e.queue = append(e.queue, s)
+	e.next = append(e.next, s)
 	return id
 }
 

@@ -71,7 +71,7 @@ var hintIsProof = variant{onHear: func(s *sim, i int, r throttle.Report) throttl
 var askers = []mutant{
 	{"a hint taken for a proof", "R5", []string{"I1"}, hintIsProof, zombies},
 	{"a hint in an epoch without a success", "R6", []string{"I22", "I21"}, reporting(func(w *throttle.Window, _ *throttle.Report) {
-		*in[bool](w, "acked") = true
+		*in[bool](w, "anchored"), *in[bool](w, "acked") = true, true
 	}), asking},
 	{"a hint believed for ever", "throttle.Hear", []string{"I19", "I20"}, reporting(func(w *throttle.Window, _ *throttle.Report) {
 		*in[bool](w, "deaf") = false

@@ -53,7 +53,7 @@ func begin(w *throttle.Window, id int64, epoch int16) {
 		*entryAt(w, i) = entryIn{records: entryAt(w, i).records}
 	}
 	*in[int64](w, "producerID"), *in[int16](w, "epoch") = id, epoch
-	*in[int32](w, "next"), *in[bool](w, "acked") = 0, false
+	*in[int32](w, "next"), *in[bool](w, "anchored"), *in[bool](w, "acked") = 0, false, false
 	*maximum, *in[uint64](w, "nxt"), *in[uint64](w, "resumeAt") = una, una, 0
 	*phaseOf(w) = inGate
 }
