@@ -332,7 +332,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 	switch found {
 	case throttle.FoundNothing, throttle.FoundPlace:
 		p.inquiry.clear = found == throttle.FoundNothing
-		p.inquiry.assured = report.Remembers || report.Known && e.Epoch == epoch
+		p.inquiry.assured = report.Remembers && report.Current || report.Known && e.Epoch == epoch
 		if !p.inquiry.assured {
 			fx.refresh = true // who says so is no leader
 			p.pauseUntil(now)

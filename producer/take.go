@@ -172,6 +172,9 @@ func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
 	if !p.win.Regate() {
 		return false
 	}
+	if p.shared {
+		p.win.StateMayBeGone() // some broker may have forgotten what the others have not
+	}
 	if p.mayAsk(l) {
 		p.inquiry.wanted = true
 		return true
