@@ -31,8 +31,9 @@ type Config struct {
 	// Linger (linger.ms) is the longest that an open batch waits for company
 	// before it may be sent. It counts from the batch's first record, or from the
 	// request before it on the connection if that was earlier: a record that comes
-	// when nothing was sent for so long leaves at once. 0 waits for no more than
-	// 1/64 of the connection's round trip. Default 5 ms.
+	// when nothing was sent for so long leaves at once. With 0 a record leaves at
+	// once if nothing is in flight on the connection, and otherwise waits for an
+	// eighth of the round trip at most, from 0.2 to 1 ms. Default 5 ms.
 	Linger time.Duration
 
 	// BatchBytes (batch.size) is the size at which a batch is closed, in bytes

@@ -32,6 +32,8 @@ type broker struct {
 	// Of the loop alone:
 	todo   turn // taken from ready
 	taken  []*partition
+	joint  []*partition // go along with the next request, or answer
+	heard  int64        // answers, when they were looked at
 	timers timers
 	timer  *time.Timer
 	out    output

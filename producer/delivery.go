@@ -16,7 +16,8 @@ import (
 type deliverer struct {
 	pr        *Producer
 	woken     chan struct{}
-	goroutine atomic.Uint64 // id of the loop's goroutine
+	goroutine atomic.Uint64 // id of the loop's goroutine, of use while user says so
+	user      atomic.Bool   // a callback of the user's runs
 	left      atomic.Uint64 // refusals that had their callback
 	behind    atomic.Int64  // records that wait for theirs
 	awaiting  atomic.Int32  // callers of await
@@ -207,7 +208,7 @@ func (d *deliverer) tell(r refusal) {
 		d.left.Add(1)
 		d.signal() // a round may be long, and Produce waits for the first of it
 	}()
-	d.pr.call(r.d.done, res)
+	d.pr.call(&r.d, res)
 }
 
 // swapResolved takes what was resolved, for an empty queue.
@@ -240,6 +241,7 @@ func (p *partition) deliver(r *resolved, done *int) {
 func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 	first, returned := *done, false
 	defer func() {
+		p.pr.delivery.user.Store(false)
 		p.pr.delivery.behind.Add(-int64(*done - first))
 		if !returned {
 			p.pr.failed(recover())
@@ -257,9 +259,7 @@ func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 			res.Timestamp, stamped = time.UnixMilli(d.timestamp), d.timestamp
 		}
 		*done++
-		if d.done != nil {
-			d.done(res)
-		}
+		p.pr.delivery.hand(d, res)
 		if p.pr.delivery.watched.Load() {
 			p.pr.delivery.behind.Add(-int64(*done - first))
 			first = *done
@@ -278,18 +278,27 @@ func (p *partition) result(r *resolved) Result {
 }
 
 // call runs the callback of a refusal.
-func (pr *Producer) call(done func(Result), r Result) {
+func (pr *Producer) call(d *delivery, r Result) {
 	returned := false
 	defer func() {
+		pr.delivery.user.Store(false)
 		pr.delivery.behind.Add(-1)
 		if !returned {
 			pr.failed(recover())
 		}
 	}()
-	if done != nil {
-		done(r)
-	}
+	pr.delivery.hand(d, r)
 	returned = true
+}
+
+// hand gives a result to whoever wants it.
+func (d *deliverer) hand(to *delivery, r Result) {
+	if to.done != nil {
+		d.user.Store(true)
+		to.done(r)
+	} else if w, waits := to.tag.(*caller); waits {
+		w.done(r)
+	}
 }
 
 // failed reports a callback that did not return. A panic goes no further, and
@@ -345,10 +354,12 @@ func (d *deliverer) mark() uint64 {
 }
 
 // inCallback reports whether the caller is a delivery callback.
-func (d *deliverer) inCallback() bool { return d.goroutine.Load() == goroutineID() }
+func (d *deliverer) inCallback() bool { return d.user.Load() && d.goroutine.Load() == goroutineID() }
 
 // goroutineID reads the number of this goroutine off its stack trace. Go offers
-// no other way, and without it a Flush inside a callback could only hang.
+// no other way, and without it a Flush inside a callback could only hang. It takes
+// some microseconds, more where the stack is deep, so nobody does it unless a
+// callback of the user's runs at this moment.
 func goroutineID() uint64 {
 	var buf [64]byte
 	var id uint64

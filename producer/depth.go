@@ -7,8 +7,11 @@ const (
 	leastDepth = 4
 	mostDepth  = 1 << 14
 	unqueued   = 0.9 // share of an answer's time, above which nothing waits
-	paces      = 64  // requests in a round trip, unless they are full
-	mostPace   = 5 * time.Millisecond
+	// Requests that are not full, and for which no answer made room, come no
+	// faster than so many in a round trip.
+	paces     = 8
+	leastPace = 200 * time.Microsecond // what a request costs both sides, with its answer
+	mostPace  = time.Millisecond
 	// For so long a shortest answer time is believed. Without an end a route that
 	// got longer would look like a queue for ever; and at first, when brokers are
 	// cold and everything comes at once, it is hardly ever right.
@@ -119,10 +122,10 @@ func (d *depth) useful() int {
 // share is the part of the time of an answer that it was not waiting.
 func (d *depth) share() float64 { return float64(d.shortest) / float64(d.best) }
 
-// pace is the least time between two requests that have room for more, without
-// linger. What a record waits for it is nothing beside the round trip, and without
-// it a fast stream of records would make a request of each two or three.
-func (d *depth) pace() time.Duration { return min(d.shortest/paces, mostPace) }
+// pace is the least time between two requests that have room for more, where
+// somebody waits for each record or there is no linger. What a record waits for it
+// is little beside the round trip, and without it each record would be a request.
+func (d *depth) pace() time.Duration { return min(max(d.shortest/paces, leastPace), mostPace) }
 
 // slack is how many requests may wait at the broker: some time's work, so that
 // it is not idle when the next one is late, and some for answers that take longer

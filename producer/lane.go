@@ -109,9 +109,10 @@ func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
 }
 
 func (l *Lane) hand(ctx context.Context, rec *Record, done func(Result)) {
-	if at, err := l.produce(ctx, rec, done, l.pr.cfg.MaxBlock, false); err != nil {
+	d := delivery{done: done, tag: rec.Tag}
+	if at, err := l.produce(ctx, rec, d, l.pr.cfg.MaxBlock, false); err != nil {
 		l.fail(err)
-		l.pr.delivery.refuse(refusal{rec.Topic, at, delivery{done: done, tag: rec.Tag}, l.refused(), err})
+		l.pr.delivery.refuse(refusal{rec.Topic, at, d, l.refused(), err})
 	}
 }
 
@@ -125,7 +126,7 @@ func (l *Lane) refused() Outcome {
 
 // TryProduce is Producer.TryProduce in the lane.
 func (l *Lane) TryProduce(rec Record, done func(Result)) error {
-	at, err := l.produce(context.Background(), &rec, done, 0, false)
+	at, err := l.produce(context.Background(), &rec, delivery{done: done, tag: rec.Tag}, 0, false)
 	if err != nil {
 		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: l.refused(), Err: err}
 	}
@@ -140,17 +141,13 @@ func (l *Lane) ProduceSync(ctx context.Context, rec Record) (Result, error) {
 
 // ProduceAll is Producer.ProduceAll in the lane.
 func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
-	w := &waitAll{results: make(Results, len(recs)), left: len(recs), all: make(chan struct{})}
-	for i := range recs {
-		w.results[i] = Result{Topic: recs[i].Topic, Partition: -1, Offset: -1, Tag: recs[i].Tag, Outcome: Unknown}
-	}
+	w := newWaitAll(recs)
 	pr := l.pr
 	if pr.delivery.inCallback() {
 		return w.giveUp(l.refused(), ErrInCallback)
 	}
 	for i := range recs {
-		done := func(r Result) { w.done(i, r) }
-		if at, err := l.produce(ctx, &recs[i], done, pr.cfg.MaxBlock, true); err != nil {
+		if at, err := l.produce(ctx, &recs[i], delivery{tag: &w.callers[i]}, pr.cfg.MaxBlock, true); err != nil {
 			l.fail(err)
 			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: l.refused(), Err: err}
 			pr.stats.outcome(re.Outcome, 1)

@@ -32,6 +32,7 @@ type link struct {
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
 	pace   time.Duration // between two requests that are not full, see depth.pace
+	idle   bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
 
 	mu       sync.Mutex
@@ -211,6 +212,7 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 		return false, time.Time{}
 	}
 	l.pace = l.depth.pace()
+	l.idle = l.requests.len()+len(l.writing) == 0
 	return true, time.Time{}
 }
 
@@ -221,18 +223,30 @@ func (l *link) roomyLocked() bool {
 	return !l.choked.Load() || l.requests.len() <= l.depth.limit-l.depth.limit/4
 }
 
-// due is when a batch has waited long enough for company: linger, or without one
-// the pace, after its first record, or after the request before it if that is
-// earlier. So a record that comes now and then leaves at once, and a stream of them
-// once a linger.
-func (l *link) due(created time.Time, linger time.Duration) time.Time {
-	if l.sent.Before(created) {
-		created = l.sent
+// due is when a batch that is not full has waited long enough for company; a time
+// that has passed is now.
+//
+// With a linger that is so long after its first record, or after the request
+// before if that was earlier. So a record that comes now and then leaves at once,
+// and a stream of them once a linger.
+//
+// Without one, and where somebody waits for a record, it is Nagle's algorithm with
+// a bound: a record that finds nothing in flight leaves at once, and others once
+// all is answered, or the pace after the request before. So callers that each wait
+// for their record share requests, without waiting for a round trip more where that
+// is long.
+func (l *link) due(b *batch, linger time.Duration, urgent bool) time.Time {
+	since := b.created
+	if l.sent.Before(since) {
+		since = l.sent
 	}
-	if linger == 0 {
-		linger = l.pace
+	switch {
+	case !urgent && linger > 0:
+		return since.Add(linger)
+	case l.idle:
+		return time.Time{}
 	}
-	return created.Add(linger)
+	return since.Add(l.pace)
 }
 
 // reap gives back everything that got no answer. Reader and writer are gone.

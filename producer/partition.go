@@ -159,7 +159,7 @@ func (p *partition) report(fx effects) {
 // of a batch, and one that fills it, wake the sender.
 func (p *partition) append(a *admission) {
 	limit := p.pr.cfg.BatchBytes
-	wake := a.urgent
+	wake := a.urgent && (p.open == nil || !p.open.urgent) // else the sender has seen it
 	if p.open != nil && (!p.open.Fits(&a.rec, limit) || p.open.Records() >= p.open.most) {
 		p.seal()
 		wake = true

@@ -57,16 +57,41 @@ func (pr *Producer) ProduceAll(ctx context.Context, recs ...Record) Results {
 type waitAll struct {
 	mu      sync.Mutex
 	results Results
+	callers []caller
 	left    int
 	gone    bool
 	all     chan struct{}
+}
+
+// caller is the tag of a record for which a waitAll waits, in the place of a
+// callback. It has the tag of the user's.
+type caller struct {
+	all *waitAll
+	at  int
+	tag any
+}
+
+func newWaitAll(recs []Record) *waitAll {
+	w := &waitAll{
+		results: make(Results, len(recs)), callers: make([]caller, len(recs)), left: len(recs), all: make(chan struct{}),
+	}
+	for i := range recs {
+		w.results[i] = Result{Topic: recs[i].Topic, Partition: -1, Offset: -1, Tag: recs[i].Tag, Outcome: Unknown}
+		w.callers[i] = caller{w, i, recs[i].Tag}
+	}
+	return w
+}
+
+func (x *caller) done(r Result) {
+	r.Tag = x.tag
+	x.all.done(x.at, r)
 }
 
 func (w *waitAll) done(i int, r Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.gone {
-		return // the results belong to the caller now
+		return // the results belong to whoever called now
 	}
 	w.results[i] = r
 	if w.left--; w.left == 0 {
@@ -94,7 +119,7 @@ var errNoFixedPlace = fmt.Errorf("%w: in a lane the partition must follow from t
 
 // produce gives the record its place, or says why not. The partition is -1 as
 // long as none is chosen.
-func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxWait time.Duration, urgent bool) (int32, error) {
+func (l *Lane) produce(ctx context.Context, rec *Record, d delivery, maxWait time.Duration, urgent bool) (int32, error) {
 	pr := l.pr
 	if err := ctx.Err(); err != nil {
 		return -1, err // no place for a record that nobody wants any more (K12)
@@ -128,7 +153,7 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 		return -1, fmt.Errorf("%w: %d bytes as a batch, a request takes %d (max.request.size) and the buffer %d (buffer.memory)",
 			ErrRecordTooLarge, a.size, limit, pr.cfg.BufferBytes)
 	}
-	a.d.done, a.d.tag = done, rec.Tag
+	a.d.done, a.d.tag = d.done, d.tag
 	a.urgent, a.ctx, a.maxWait = urgent, ctx, maxWait
 	if a.dated = !rec.Timestamp.IsZero(); a.dated {
 		a.rec.Timestamp = rec.Timestamp.UnixMilli()

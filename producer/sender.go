@@ -61,6 +61,10 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 		now := time.Now()
 		b.collect(now)
 		l.hungry.Store(true) // before it looks for room, so that no answer is missed
+		if n := l.answers.Load(); n != b.heard {
+			b.heard = n
+			b.join()
+		}
 		ok, until := l.mayWrite(now, b.todo.first() != nil)
 		if ok {
 			if r := b.build(l, now); r != nil {
@@ -70,7 +74,7 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 				}
 			}
 			until = b.timers.first()
-			l.hungry.Store(b.todo.first() != nil)
+			l.hungry.Store(b.todo.first() != nil || len(b.joint) > 0)
 		}
 		if b.out.staged > 0 || len(l.asking) > 0 {
 			b.flush(l)
@@ -101,7 +105,7 @@ func (b *broker) build(l *link, now time.Time) *request {
 			b.todo.wait()
 			continue
 		}
-		n := p.take(l, now, o.room(limit, p))
+		n := p.take(l, now, o.room(limit, p), len(r.attempts) > 0)
 		if n.kind == tooBig {
 			break // it is the first of the next request
 		}
@@ -112,12 +116,16 @@ func (b *broker) build(l *link, now time.Time) *request {
 			}
 			o.add(&n.at, l.version, limit)
 			r.attempts = append(r.attempts, n.at)
+			b.join()
 			continue
 		}
 		b.todo.pass()
 		switch n.kind {
 		case later:
 			b.timers.add(n.when, p)
+		case shared:
+			b.timers.add(n.when, p)
+			b.joint = append(b.joint, p)
 		case toAsk:
 			l.asking = append(l.asking, question{p, n.number})
 		}
@@ -139,6 +147,15 @@ func (b *broker) build(l *link, now time.Time) *request {
 	}
 	r.limit = conn.ProduceLimit(len(r.attempts), records)
 	return r
+}
+
+// join has those looked at that wait for company.
+func (b *broker) join() {
+	for _, p := range b.joint {
+		b.todo.push(p)
+	}
+	clear(b.joint)
+	b.joint = b.joint[:0]
 }
 
 // room is the largest batch of the partition that still fits.

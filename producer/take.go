@@ -21,7 +21,7 @@ type attempt struct {
 type next struct {
 	at     attempt
 	kind   nextKind
-	when   time.Time // later: look again then
+	when   time.Time // later, shared: look again then
 	number uint64    // toAsk: of the question
 }
 
@@ -30,24 +30,25 @@ type nextKind uint8
 const (
 	nothing nextKind = iota // until something happens
 	later                   // until a time
+	shared                  // likewise, but an answer or a request of others takes it along
 	toAsk                   // once the broker has said what it knows
 	tooBig                  // not in this request any more
 	taken                   // an attempt, committed
 )
 
 // take looks for a batch to send on connection l, in a request that has room
-// for so many bytes.
-func (p *partition) take(l *link, now time.Time, room int) next {
+// for so many bytes. Joins says that the request goes out anyway.
+func (p *partition) take(l *link, now time.Time, room int, joins bool) next {
 	p.mu.Lock()
 	var fx effects
-	n := p.takeLocked(l, now, room, &fx)
+	n := p.takeLocked(l, now, room, joins, &fx)
 	p.publish()
 	p.mu.Unlock()
 	p.do(fx)
 	return n
 }
 
-func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) next {
+func (p *partition) takeLocked(l *link, now time.Time, room int, joins bool, fx *effects) next {
 	if p.target != l.broker {
 		fx.enqueue = p.target
 		return next{}
@@ -71,8 +72,8 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.asks(l, now) {
 		return next{kind: toAsk, number: p.inquiry.number}
 	}
-	if when := p.sealIfDue(l, now); !when.IsZero() {
-		return next{kind: later, when: when}
+	if kind, when := p.sealIfDue(l, now, joins); kind != nothing {
+		return next{kind: kind, when: when}
 	}
 	send, hold := p.win.Peek()
 	p.noteHold(hold, now)
@@ -211,18 +212,23 @@ func age(t, now time.Time) time.Duration {
 // sealIfDue seals the open batch if the window has nothing else to send, would
 // take it now, and it has waited long enough for company. If it has not, the
 // time is returned at which it will have.
-func (p *partition) sealIfDue(l *link, now time.Time) (when time.Time) {
+func (p *partition) sealIfDue(l *link, now time.Time, joins bool) (kind nextKind, when time.Time) {
 	b := p.open
 	if b == nil || p.win.Pending() || p.win.Room(int32(b.Records())) != throttle.Ready {
-		return time.Time{}
+		return nothing, when
 	}
-	due := l.due(b.created, p.pr.cfg.Linger)
-	full := b.Bytes() >= p.pr.cfg.BatchBytes
-	if !full && !b.urgent && p.pr.hurry.Load() == 0 && now.Before(due) {
-		return due
+	linger := p.pr.cfg.Linger
+	urgent := b.urgent || p.pr.hurry.Load() > 0
+	if full := b.Bytes() >= p.pr.cfg.BatchBytes; !full && !(joins && (urgent || linger == 0)) {
+		if when = l.due(b, linger, urgent); now.Before(when) {
+			if urgent || linger == 0 {
+				return shared, when
+			}
+			return later, when
+		}
 	}
 	p.seal()
-	return time.Time{}
+	return nothing, when
 }
 
 // noteHold measures how long the window holds back what is ready to go.
