@@ -205,7 +205,7 @@ func (p *partition) lookAgain(now time.Time, fx *effects) bool {
 	left := zombieSpan - now.Sub(q.suspect)
 	if left > 0 {
 		q.wanted, fx.refresh = true, true
-		p.retryAt = now.Add(min(left, p.pr.cfg.RetryBackoffMax))
+		p.pause.Hold(now.Add(min(left, p.pr.cfg.RetryBackoffMax)))
 	}
 	return left > 0
 }

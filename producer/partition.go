@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -37,11 +37,10 @@ type partition struct {
 	encoding    int   // batches that are with the encoders
 	resting     bool  // something waits until nothing is outstanding
 
-	backoff retry.Backoff
-	retryAt time.Time // nothing is sent before
-	anchor  anchor    // the last success
-	acked   acked     // by whom it was given
-	old     int       // sealed batches with old timestamps
+	pause  flight.Pause
+	anchor anchor // the last success
+	acked  acked  // by whom it was given
+	old    int    // sealed batches with old timestamps
 	// verified is when nothing was behind what a lane had written.
 	verified verified
 	inquiry  inquiry
@@ -102,7 +101,7 @@ type effects struct {
 func newPartition(t *topic, index int32) *partition {
 	p := &partition{
 		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled, pos: position{offset: -1},
-		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
+		pause: flight.NewPause(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
 	p.shared = t.lane.stops
 	p.verified.at, p.verified.readBy = t.verified.Load(), noneAcked
@@ -259,7 +258,7 @@ func (p *partition) retarget(to leader) {
 		newer := to.epoch > p.leaderEpoch
 		p.follow(to)
 		if newer {
-			p.retryAt = time.Time{} // there is news: no reason to wait (KIP-951)
+			p.pause.Cut() // there is news: no reason to wait (KIP-951)
 		}
 		p.win.Regate()
 		p.inquiry.assured = false

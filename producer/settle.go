@@ -5,60 +5,60 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // answer is what came back for one attempt.
 type answer struct {
-	code       retry.Code
-	baseOffset int64
+	flight.Answer
 	appendTime int64 // -1: records keep their timestamps
 	message    string
-	missing    bool // the response left the partition out (K31)
-	unsent     bool // no byte of the request was written
 	err        error
 }
 
-// settle takes the answer to an attempt. Here, and nowhere else, it is decided
-// what happens to the batch.
+// settle takes the answer to an attempt. What becomes of the batch is decided in
+// package flight; here it is done.
 func (p *partition) settle(at attempt, a answer, now time.Time) {
 	p.mu.Lock()
 	var fx effects
 	b := p.sealed.all()[at.batch-p.base]
-	d := a.decide()
-	if d.Fate != retry.Committed && a.err != nil {
-		b.lastErr = a.err
+	head := at.batch == p.base
+	v := flight.Judge(a.Answer, b.tries)
+	b.tries, b.large = v.Tries, v.Large
+	if err := a.reason(); err != nil {
+		b.lastErr = err
 	}
-	if b.large = d.Split; b.large && b.Records() == 1 {
+	if b.large && b.Records() == 1 {
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
-	outcome := p.answerOf(b, d, at.batch == p.base)
-	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
-	r := p.win.Settle(at.batch, outcome, a.baseOffset)
-	p.count(outcome)
+	b.maybe = b.maybe || v.MayBeWritten()
+	p.pending.forgotten = p.pending.forgotten || v.Gone
+	if v.GivesUp(head) {
+		p.pending.giveUp = b.lastErr
+	}
+	r := p.win.Settle(at.batch, v.Attempt, a.BaseOffset)
+	p.count(v.Attempt)
 	if r.Stalled && p.open != nil {
 		p.seal() // the next replay may need a new batch that proves the others
 	}
 	if r.Written.Len() > 0 {
 		p.anchored(b, a.appendTime, now)
-		p.backoff.Reset()
-		p.retryAt = time.Time{}
+		p.pause.Succeeded()
 	}
 	p.resolveAt(r, a.appendTime, &fx)
 	p.doubtful(r)
-	if d.Stop && p.fatal == nil {
+	if v.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
-	if p.shared && outcome == throttle.Refused && at.batch == p.base {
+	if p.shared && v.Attempt == throttle.Refused && head {
 		p.refusedForGood(b, &fx)
 	}
-	// What the old leader still has to say is no reason to keep the new one
-	// waiting (KIP-951).
-	if moving := p.link != nil && p.link.broker != p.target; (d.Backoff || r.Stalled) && !moving {
+	if v.Pauses(r, p.link != nil && p.link.broker != p.target) {
 		p.pauseUntil(now)
 	}
-	fx.refresh = d.Refresh || r.Stalled
+	fx.refresh = v.Refreshes(r)
 	if r.HeadRefused {
 		p.headRefused(&fx)
 	}
@@ -68,6 +68,19 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	}
 	p.mu.Unlock()
 	p.do(fx)
+}
+
+// reason is why the attempt brought nothing, nil for a success.
+func (a *answer) reason() error {
+	switch {
+	case a.Unsent, a.Missing:
+		return a.err
+	case a.Code == retry.None:
+		return nil
+	case a.message != "":
+		return because(a.Code, errors.New(a.message))
+	}
+	return a.Code
 }
 
 // anchored notes a success, and whose timestamps the log of the topic has. An
@@ -93,47 +106,6 @@ func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
 	}
 }
 
-// decide turns an answer into what it says about the attempt.
-func (a *answer) decide() retry.Decision {
-	switch {
-	case a.unsent:
-		return retry.Lost(0)
-	case a.missing:
-		return retry.Lost(-1)
-	}
-	d := retry.Classify(a.code, a.baseOffset)
-	if a.code != retry.None {
-		a.err = a.code
-		if a.message != "" {
-			a.err = because(a.code, errors.New(a.message))
-		}
-	}
-	return d
-}
-
-// answerOf translates for the window, which knows nothing of codes.
-func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Answer {
-	tries, fate, enough := d.Count(b.tries)
-	b.tries = tries
-	p.pending.forgotten = p.pending.forgotten || d.Gone
-	switch fate {
-	case retry.Committed:
-		return throttle.Success
-	case retry.Duplicate:
-		return throttle.Duplicate
-	case retry.OutOfOrder:
-		return throttle.OutOfOrder
-	case retry.Refused:
-		return throttle.Refused
-	case retry.NotAppended, retry.Forgotten, retry.Fenced:
-		return throttle.NotAppended
-	}
-	if enough && head { // one behind it gets another try, once it is the head
-		p.pending.giveUp = b.lastErr
-	}
-	return throttle.Uncertain
-}
-
 func (p *partition) count(a throttle.Answer) {
 	switch a {
 	case throttle.Duplicate:
@@ -143,21 +115,16 @@ func (p *partition) count(a throttle.Answer) {
 	}
 }
 
-// pauseUntil sets the time before which nothing is sent again. The answers to
-// what was pipelined behind a failure do not lengthen it.
-func (p *partition) pauseUntil(now time.Time) {
-	if !p.retryAt.After(now) {
-		p.retryAt = now.Add(p.backoff.Next(rand.Float64()))
-	}
-}
+// pauseUntil sets the time before which nothing is sent again.
+func (p *partition) pauseUntil(now time.Time) { p.pause.Extend(now, rand.Float64()) }
 
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
-	if n := b.Records(); b.large && n > 1 {
-		half := (n + 1) / 2
-		p.win.Split(int32(half), int32(n-half))
-		p.replaceHead(b.splitAt(half))
+	n := int32(b.Records())
+	if left, ok := flight.Halve(n); b.large && ok {
+		p.win.Split(left, n-left)
+		p.replaceHead(b.splitAt(int(left)))
 		return
 	}
 	p.resolve(p.win.Drop(), fx)

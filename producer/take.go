@@ -65,8 +65,8 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
 		return next{}
 	}
-	if now.Before(p.retryAt) {
-		return next{kind: later, when: p.retryAt}
+	if end, on := p.pause.Until(now); on {
+		return next{kind: later, when: end}
 	}
 	if p.asks(l, now) {
 		return next{kind: toAsk, number: p.inquiry.number}

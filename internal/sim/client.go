@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -13,7 +14,7 @@ type batch struct {
 	stamp   int64
 	created int64
 	tries   uint8
-	code    retry.Code // of the latest refusal
+	large   bool       // the latest answer was that it is too large
 	poison  retry.Code // what every broker answers
 	wire    wire
 }
@@ -37,8 +38,7 @@ type part struct {
 	window      int32 // sequences, of the connection
 
 	ident    int32 // producer id
-	backoff  retry.Backoff
-	retryAt  int64
+	pause    flight.Pause
 	wakeAt   int64
 	anchor   anchor
 	oldest   uint64 // number behind the last batch with an old timestamp
@@ -67,6 +67,11 @@ type pending struct {
 	forgotten, giveUp bool
 }
 
+func (p *part) pausing(now int64) bool {
+	_, on := p.pause.Until(at(now))
+	return on
+}
+
 func (p *part) size() int { return len(p.q) - p.head }
 
 func (p *part) at0(i uint64) *batch { return &p.q[p.head+int(i-p.base)] }
@@ -87,7 +92,7 @@ func (p *part) reset(o *Options) {
 	*p = part{
 		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
 		target: -1, leaderEpoch: -1, link: -1, ident: -1, acked: noneAcked,
-		backoff: retry.NewBackoff(duration(20*millis), duration(500*millis)),
+		pause: flight.NewPause(duration(20*millis), duration(500*millis)),
 	}
 }
 
@@ -130,29 +135,36 @@ func (s *sim) settle(m *piece, missing bool) {
 	if s.v.answered != nil {
 		s.v.answered(s, m)
 	}
-	b := p.at0(m.batch)
-	d := s.classify(m, missing)
-	if d.Fate != retry.Committed {
-		b.code = m.code
+	b, head := p.at0(m.batch), m.batch == p.base
+	s.effectAtIf(missing, eOmitted, i)
+	a := flight.Answer{Code: m.code, BaseOffset: m.offset, Missing: missing}
+	if s.v.answer != nil {
+		s.v.answer(&a)
 	}
-	a := s.answerOf(i, b, d, m.batch == p.base)
-	s.watchAnswer(i, m.batch, a)
+	v := flight.Judge(a, b.tries)
+	b.tries, b.large = v.Tries, v.Large
+	s.effectIf(v.Exhausted, eGivenUp)
+	p.pending.forgotten = p.pending.forgotten || v.Gone
+	p.pending.giveUp = p.pending.giveUp || v.GivesUp(head)
+	if v.Fenced {
+		s.fenced(i)
+	}
+	s.watchAnswer(i, m.batch, v.Attempt)
 	stamp := b.stamp
-	r := s.v.settle(p.win, m.batch, a, m.offset)
+	r := s.v.settle(p.win, m.batch, v.Attempt, a.BaseOffset)
 	s.notePhase(i)
 	if r.Written.Len() > 0 {
 		p.anchor = anchor{true, s.now, stamp}
 		p.acked = acked{s.links[p.link].broker, p.leaderEpoch}
 		p.watch.led = m.led
-		p.backoff.Reset()
-		p.retryAt = 0
+		p.pause.Succeeded()
 	}
 	s.resolve(i, r)
 	s.doubtful(i, r)
-	if moving := p.link >= 0 && s.links[p.link].broker != p.target; (d.Backoff || r.Stalled) && !moving {
+	if v.Pauses(r, p.link >= 0 && s.links[p.link].broker != p.target) {
 		s.pauseUntil(i)
 	}
-	if d.Refresh || r.Stalled {
+	if v.Refreshes(r) {
 		s.refresh()
 	}
 	if r.HeadRefused {
@@ -166,58 +178,17 @@ func (s *sim) settle(m *piece, missing bool) {
 	s.look(i)
 }
 
-func (s *sim) classify(m *piece, missing bool) retry.Decision {
-	if missing {
-		s.effectAt(eOmitted, m.part)
-		if s.v.trustsSilence {
-			m.offset = -1
-			return retry.Decision{Fate: retry.Committed}
-		}
-		return retry.Lost(-1)
+func (s *sim) fenced(i int) {
+	if s.logs[i].aliens == 0 {
+		s.violate("I21: fenced by itself")
 	}
-	if s.v.classify != nil {
-		return s.v.classify(m.code, m.offset)
-	}
-	return retry.Classify(m.code, m.offset)
-}
-
-// answerOf translates for the window, which knows nothing of codes.
-func (s *sim) answerOf(i int, b *batch, d retry.Decision, head bool) throttle.Answer {
-	tries, fate, enough := d.Count(b.tries)
-	b.tries = tries
-	s.effectIf(enough, eGivenUp)
-	p := &s.parts[i]
-	switch fate {
-	case retry.Committed:
-		return throttle.Success
-	case retry.Duplicate:
-		return throttle.Duplicate
-	case retry.OutOfOrder:
-		return throttle.OutOfOrder
-	case retry.Refused:
-		return throttle.Refused
-	case retry.Fenced:
-		if s.logs[i].aliens == 0 {
-			s.violate("I21: fenced by itself")
-		}
-		s.effect(eFenced)
-		p.fatal = true
-	case retry.Forgotten:
-		p.pending.forgotten = true
-	case retry.NotAppended:
-	default:
-		p.pending.giveUp = p.pending.giveUp || enough && head
-		return throttle.Uncertain
-	}
-	return throttle.NotAppended
+	s.effect(eFenced)
+	s.parts[i].fatal = true
 }
 
 func (s *sim) pauseUntil(i int) {
-	p := &s.parts[i]
-	if p.retryAt <= s.now {
-		jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
-		p.retryAt = s.now + int64(p.backoff.Next(jitter))
-	}
+	jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
+	s.parts[i].pause.Extend(at(s.now), jitter)
 }
 
 // regate stops the partition until nothing is outstanding.
@@ -233,13 +204,14 @@ func (s *sim) regate(i int) (drained bool) {
 func (s *sim) headRefused(i int) {
 	p := &s.parts[i]
 	b := &p.q[p.head]
-	if tooLarge := b.code == retry.MessageTooLarge || b.code == retry.RecordListTooLarge; !tooLarge || b.units < 2 || b.count != int32(b.units) {
+	half, ok := flight.Halve(b.count)
+	if !b.large || !ok || b.count != int32(b.units) {
 		s.resolve(i, p.win.Drop())
 		return
 	}
 	s.effect(eSplit)
 	left := *b
-	left.units, left.count = b.units/2, b.count/2
+	left.units, left.count = uint16(half), half
 	right := *b
 	right.units, right.count = b.units-left.units, b.count-left.count
 	right.first += uint32(left.units)

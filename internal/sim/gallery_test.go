@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -33,16 +34,13 @@ func after(f func(w *throttle.Window, i uint64, a throttle.Answer)) variant {
 	}}
 }
 
-// classifying makes a variant that takes some codes for something else.
-func classifying(fate retry.Fate, codes ...retry.Code) variant {
-	return variant{classify: func(code retry.Code, offset int64) retry.Decision {
-		d := retry.Classify(code, offset)
-		for _, c := range codes {
-			if c == code {
-				d.Fate = fate
-			}
+// taking makes a variant that takes a code for another one, which says something
+// else of the attempt.
+func taking(code, other retry.Code) variant {
+	return variant{answer: func(a *flight.Answer) {
+		if a.Code == code {
+			a.Code, a.BaseOffset = other, -1
 		}
-		return d
 	}}
 }
 
@@ -262,14 +260,18 @@ var senders = []mutant{
 	}, func(o *Options) { o.rate[fMissingMetadata] = 8192 }},
 
 	{"REQUEST_TIMED_OUT taken for not written", "kgo 1217", []string{"I10", "I4", "I13", "I21"},
-		classifying(retry.NotAppended, retry.RequestTimedOut), nil},
+		taking(retry.RequestTimedOut, retry.NotEnoughReplicas), nil},
 	{"20 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"},
-		classifying(retry.NotAppended, retry.NotEnoughReplicasAfterAppend), nil},
-	{"-1 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, classifying(retry.NotAppended, retry.UnknownServerError), nil},
+		taking(retry.NotEnoughReplicasAfterAppend, retry.NotEnoughReplicas), nil},
+	{"-1 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, taking(retry.UnknownServerError, retry.NotEnoughReplicas), nil},
 	{"the base offset of an error ignored", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, variant{
-		classify: func(code retry.Code, _ int64) retry.Decision { return retry.Classify(code, -1) },
+		answer: func(a *flight.Answer) {
+			if a.Code != retry.None {
+				a.BaseOffset = -1
+			}
+		},
 	}, newLeaders},
-	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, classifying(retry.Committed, retry.RequestTimedOut), nil},
+	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, taking(retry.RequestTimedOut, retry.None), nil},
 	{"DUPLICATE taken for written", "R5", []string{"I1"}, duplicateIsCommitted.silent(), func(o *Options) {
 		newLeaders(o)
 		o.KIP758 = 31
@@ -286,7 +288,11 @@ var senders = []mutant{
 	{"a new batch vouches in an epoch without a success", "design.md, rule 7", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
 		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest], o.Asks = 8192, 2048, 2048, 0
 	}},
-	{"an entry left out taken for written", "K31", []string{"I1"}, variant{trustsSilence: true}, func(o *Options) {
+	{"an entry left out taken for written", "K31", []string{"I1"}, variant{answer: func(a *flight.Answer) {
+		if a.Missing {
+			*a = flight.Answer{BaseOffset: -1}
+		}
+	}}, func(o *Options) {
 		o.rate[fOmit], o.rate[fRefuse] = 2048, 8192
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},

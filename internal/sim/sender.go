@@ -147,9 +147,9 @@ func (s *sim) take(i, li int, m *piece) next {
 	if p.size() == 0 || p.fatal || !s.bind(i, li) || s.waitsForWord(i) || !s.fresh(i) {
 		return nothing
 	}
-	if s.now < p.retryAt {
+	if end, on := p.pause.Until(at(s.now)); on {
 		if !s.v.losesWakeUp {
-			s.wakePart(i, p.retryAt)
+			s.wakePart(i, end.UnixNano())
 		}
 		return nothing
 	}

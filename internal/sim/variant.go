@@ -1,14 +1,14 @@
 package sim
 
 import (
-	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // variant is a client with one of its rules taken out, to see that the
 // simulation notices. The zero variant is the client as it is.
 type variant struct {
-	classify func(code retry.Code, offset int64) retry.Decision
+	answer   func(a *flight.Answer)
 	onBound  func(w *throttle.Window)
 	onLost   func(w *throttle.Window)
 	onPeek   func(w *throttle.Window)
@@ -33,7 +33,6 @@ type variant struct {
 	deafToThrottle    bool
 	timesFromWrite    bool // the request timeout runs from the write
 	answersTwice      bool
-	trustsSilence     bool // takes what a response leaves out for written
 	readsPastTheMark  bool // also what is not replicated
 	forgetsTheWord    bool // of the broker, with the first answer of a replay
 	takesAnyAnswer    bool // of a connection, for that to its latest question
