@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -31,12 +32,11 @@ type audit struct {
 	addr    string   // of the leader
 	from    int64    // the offset behind the last success
 
-	kind        auditKind
-	broker      int32
-	leaderEpoch int32
-	producerID  int64
-	asked       time.Time     // what is read shows all that was written before
-	chain       inspect.Chain // of readChain: what was seen so far
+	kind       auditKind
+	leader     flight.Leader
+	producerID int64
+	asked      time.Time     // what is read shows all that was written before
+	chain      inspect.Chain // of readChain: what was seen so far
 }
 
 // auditKind is what is to be found out.
@@ -108,9 +108,9 @@ func (a *auditor) carryOut(ctx context.Context, x *audit) {
 	var f findings
 	switch x.kind {
 	case proveEntry:
-		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leaderEpoch, x.producerID)
+		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leader.Epoch, x.producerID)
 	case readChain:
-		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leaderEpoch, x.producerID, &x.chain)
+		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &x.chain)
 	default:
 		_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
 			if h.ProducerID == x.producerID {

@@ -25,15 +25,14 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	var fx effects
 	b := p.sealed.all()[at.batch-p.base]
 	head := at.batch == p.base
-	v := flight.Judge(a.Answer, b.tries)
-	b.tries, b.large = v.Tries, v.Large
+	v := flight.Judge(a.Answer, b.Tries)
+	b.Answered(v)
 	if err := a.reason(); err != nil {
 		b.lastErr = err
 	}
-	if b.large && b.Records() == 1 {
+	if b.Large && b.Records() == 1 {
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
-	b.maybe = b.maybe || v.MayBeWritten()
 	p.pending.forgotten = p.pending.forgotten || v.Gone
 	if v.GivesUp(head) {
 		p.pending.giveUp = b.lastErr
@@ -44,7 +43,8 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.seal() // the next replay may need a new batch that proves the others
 	}
 	if r.Written.Len() > 0 {
-		p.anchored(b, a.appendTime, now)
+		p.verifiedBySuccess()
+		p.memory.Succeeded(&b.History, a.appendTime, b.MaxTimestamp(), p.leader(), now)
 		p.pause.Succeeded()
 	}
 	p.resolveAt(r, a.appendTime, &fx)
@@ -83,29 +83,6 @@ func (a *answer) reason() error {
 	return a.Code
 }
 
-// anchored notes a success, and whose timestamps the log of the topic has. An
-// answer to a duplicate carries one either way.
-func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
-	switch {
-	case appendTime < 0:
-		p.brokersTime = false
-	case !p.shared && b.attempts == 1:
-		p.brokersTime = true
-	case p.shared && b.old && p.pr.remembered(time.UnixMilli(appendTime), now):
-		// Of a batch that another owner wrote the answer carries the timestamp
-		// that it has there, which is as old.
-		p.brokersTime = true
-	}
-	p.verifiedBySuccess()
-	p.anchor = anchor{acked: now, recorded: now}
-	if p.link != nil {
-		p.acked = acked{p.link.broker.id, p.leaderEpoch}
-	}
-	if !p.brokersTime {
-		p.anchor.recorded = time.UnixMilli(b.MaxTimestamp())
-	}
-}
-
 func (p *partition) count(a throttle.Answer) {
 	switch a {
 	case throttle.Duplicate:
@@ -122,7 +99,7 @@ func (p *partition) pauseUntil(now time.Time) { p.pause.Extend(now, rand.Float64
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
 	n := int32(b.Records())
-	if left, ok := flight.Halve(n); b.large && ok {
+	if left, ok := flight.Halve(n); b.Large && ok {
 		p.win.Split(left, n-left)
 		p.replaceHead(b.splitAt(int(left)))
 		return
@@ -133,7 +110,7 @@ func (p *partition) headRefused(fx *effects) {
 // refusedForGood is headRefused for a lane: where it ends, or goes on in the same
 // epoch.
 func (p *partition) refusedForGood(b *batch, fx *effects) {
-	if b.large && b.Records() > 1 {
+	if b.Large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
 		p.stopFor(b.lastErr, fx)
@@ -142,9 +119,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 
 // replaceHead puts two batches in the place of the oldest.
 func (p *partition) replaceHead(left, right *batch) {
-	if p.sealed.first().old {
-		p.old--
-	}
+	p.memory.Resolved(&p.sealed.first().History)
 	p.noteAge(left)
 	p.noteAge(right)
 	p.sealed.replace(append([]*batch{left, right}, p.sealed.all()[1:]...))
@@ -173,7 +148,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
-	case pd.recut && p.sealed.len() > 0 && p.sealed.first().large && p.sealed.first().Records() > 1: // else it is there meanwhile
+	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
 		p.recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
@@ -211,7 +186,7 @@ func (p *partition) lastError() error {
 // blame notes a reason with everything that was sent, by whomever.
 func (p *partition) blame(err error) {
 	for _, b := range p.sealed.all() {
-		if b.attempts > 0 || p.shared {
+		if b.Attempts > 0 || p.shared {
 			b.lastErr = because(err, b.lastErr)
 		}
 	}
@@ -271,7 +246,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		case r.Written.Has(i):
 			if i == r.Written.To-1 {
 				offset = r.LastOffset
-				if b.attempts == 1 || appendTime != b.MaxTimestamp() {
+				if b.Attempts == 1 || appendTime != b.MaxTimestamp() {
 					res.appendTime = appendTime // else the one that answers to duplicates carry, whatever the topic does
 				}
 			}
@@ -290,15 +265,13 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b := res.b
 	if res.outcome != Written {
 		res.err = &RecordError{
-			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.lastErr,
 		}
 	}
 	p.advance(b, res.err, res.offset)
 	fx.failed = fx.failed || p.gap != nil
 	p.passMarks()
-	if b.old {
-		p.old--
-	}
+	p.memory.Resolved(&b.History)
 	p.pr.stats.outcome(res.outcome, b.Records())
 	p.pr.delivery.behind.Add(int64(b.Records()))
 	p.held -= b.cost

@@ -64,12 +64,6 @@ func attempt(fate retry.Fate) throttle.Answer {
 	return throttle.Uncertain
 }
 
-// MayBeWritten reports whether the attempt may be in the log without being known
-// to be.
-func (v Verdict) MayBeWritten() bool {
-	return v.Attempt == throttle.Uncertain || v.Attempt == throttle.Duplicate
-}
-
 // GivesUp reports whether the batch is given up although it may be in the log.
 // Only the oldest one is: one behind it gets another try once it is the oldest.
 func (v Verdict) GivesUp(oldest bool) bool {

@@ -30,7 +30,9 @@ func TestJudge(t *testing.T) {
 		"somebody else owns it": {Answer{Code: retry.InvalidProducerEpoch, BaseOffset: -1}, 0, throttle.NotAppended, false, false},
 	} {
 		v := Judge(tc.a, tc.tries)
-		if v.Attempt != tc.attempt || v.MayBeWritten() != tc.may || v.Pauses(throttle.Resolution{}, false) != tc.pauses {
+		var h History
+		h.Answered(v)
+		if v.Attempt != tc.attempt || h.MayBe != tc.may || v.Pauses(throttle.Resolution{}, false) != tc.pauses {
 			t.Errorf("%s: %+v", name, v)
 		}
 		if v.Pauses(throttle.Resolution{Stalled: true}, true) {

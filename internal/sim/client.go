@@ -13,10 +13,10 @@ type batch struct {
 	count   int32 // sequences it takes: units, apart from the batch that leads up to the wrap
 	stamp   int64
 	created int64
-	tries   uint8
-	large   bool       // the latest answer was that it is too large
 	poison  retry.Code // what every broker answers
 	wire    wire
+	early   bool // by its timestamp a broker may forget the producer
+	flight.History
 }
 
 // part is the client's side of a partition: the window, and what a shell has to
@@ -37,29 +37,20 @@ type part struct {
 	link        int   // -1: not bound
 	window      int32 // sequences, of the connection
 
-	ident    int32 // producer id
-	pause    flight.Pause
-	wakeAt   int64
-	anchor   anchor
-	oldest   uint64 // number behind the last batch with an old timestamp
-	cautious bool
-	pending  pending
-	inquiry  inquiry
-	acked    acked
-	closed   bool // a broker would not answer questions about this topic
-	fatal    bool // another owner uses the producer id
-	phase    phase
+	ident   int32 // producer id
+	pause   flight.Pause
+	wakeAt  int64
+	memory  flight.Memory
+	pending pending
+	inquiry inquiry
+	closed  bool // a broker would not answer questions about this topic
+	fatal   bool // another owner uses the producer id
+	phase   phase
 
 	watch   watch
 	outcome []outcome // by record
 	at      []int64   // by record: offset + 1 in the replicated log
 	gold    gold
-}
-
-// anchor is the last success: what brokers remember dates from then.
-type anchor struct {
-	set          bool
-	acked, stamp int64
 }
 
 // pending is what waits until nothing is outstanding.
@@ -91,10 +82,17 @@ func (p *part) inDoubt() int {
 func (p *part) reset(o *Options) {
 	*p = part{
 		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
-		target: -1, leaderEpoch: -1, link: -1, ident: -1, acked: noneAcked,
-		pause: flight.NewPause(duration(20*millis), duration(500*millis)),
+		target: -1, leaderEpoch: -1, link: -1, ident: -1,
+		pause:  flight.NewPause(duration(20*millis), duration(500*millis)),
+		memory: flight.NewMemory(duration(o.Expiration), false),
 	}
 }
+
+// Sealed is the number of batches without an outcome.
+func (p *part) Sealed() int { return p.size() }
+
+// History returns what is remembered of one of them.
+func (p *part) History(i int) *flight.History { return &p.q[p.head+i].History }
 
 // admit takes a batch from the caller. It is cut at the window of the
 // connection, as far as one is known.
@@ -114,10 +112,9 @@ func (s *sim) admit(i int) {
 	if h, ok := s.strikes(fPoison, i); ok {
 		b.poison = poisons[h%uint64(len(poisons))]
 	}
-	number := p.win.Admit(b.count)
-	if s.isOld(b.stamp) {
-		p.oldest = number + 1
-	}
+	p.win.Admit(b.count)
+	b.early = s.isOld(b.stamp)
+	s.note(p, &b)
 	p.admitted++
 	p.next += uint32(b.units)
 	p.q = append(p.q, b)
@@ -137,12 +134,15 @@ func (s *sim) settle(m *piece, missing bool) {
 	}
 	b, head := p.at0(m.batch), m.batch == p.base
 	s.effectAtIf(missing, eOmitted, i)
-	a := flight.Answer{Code: m.code, BaseOffset: m.offset, Missing: missing}
+	a := flight.Answer{Code: m.code, BaseOffset: m.offset}
+	if missing {
+		a = flight.Answer{BaseOffset: -1, Missing: true}
+	}
 	if s.v.answer != nil {
 		s.v.answer(&a)
 	}
-	v := flight.Judge(a, b.tries)
-	b.tries, b.large = v.Tries, v.Large
+	v := flight.Judge(a, b.Tries)
+	b.Answered(v)
 	s.effectIf(v.Exhausted, eGivenUp)
 	p.pending.forgotten = p.pending.forgotten || v.Gone
 	p.pending.giveUp = p.pending.giveUp || v.GivesUp(head)
@@ -150,12 +150,10 @@ func (s *sim) settle(m *piece, missing bool) {
 		s.fenced(i)
 	}
 	s.watchAnswer(i, m.batch, v.Attempt)
-	stamp := b.stamp
 	r := s.v.settle(p.win, m.batch, v.Attempt, a.BaseOffset)
 	s.notePhase(i)
 	if r.Written.Len() > 0 {
-		p.anchor = anchor{true, s.now, stamp}
-		p.acked = acked{s.links[p.link].broker, p.leaderEpoch}
+		p.memory.Succeeded(&b.History, -1, b.stamp/millis, s.leader(p), at(s.now))
 		p.watch.led = m.led
 		p.pause.Succeeded()
 	}
@@ -205,12 +203,14 @@ func (s *sim) headRefused(i int) {
 	p := &s.parts[i]
 	b := &p.q[p.head]
 	half, ok := flight.Halve(b.count)
-	if !b.large || !ok || b.count != int32(b.units) {
+	if !b.Large || !ok || b.count != int32(b.units) {
 		s.resolve(i, p.win.Drop())
 		return
 	}
 	s.effect(eSplit)
+	p.memory.Resolved(&b.History)
 	left := *b
+	left.History = b.Part()
 	left.units, left.count = uint16(half), half
 	right := *b
 	right.units, right.count = b.units-left.units, b.count-left.count
@@ -219,9 +219,8 @@ func (s *sim) headRefused(i int) {
 	p.q = append(p.q, batch{})
 	copy(p.q[p.head+2:], p.q[p.head+1:])
 	p.q[p.head], p.q[p.head+1] = left, right
-	if p.oldest > p.base {
-		p.oldest++
-	}
+	s.note(p, &p.q[p.head])
+	s.note(p, &p.q[p.head+1])
 	p.absent()
 }
 
@@ -249,7 +248,8 @@ func (s *sim) settleDown(i int) {
 		p.topic = p.topicSeen
 	case p.topic != p.topicSeen:
 		s.effectIf(p.win.InDoubt(), eRecreated)
-		p.topic, p.gold.ackedEnd, p.acked = p.topicSeen, 0, noneAcked
+		p.topic, p.gold.ackedEnd = p.topicSeen, 0
+		p.memory.NewLog()
 		s.give(i, causeNewLog, p.win.NewLog())
 	case pd.forgotten && p.win.InDoubt():
 		s.effect(eForgottenInDoubt)

@@ -74,6 +74,21 @@ func old(o *Options) {
 	o.rate[fSnapshot], o.every[fSnapshot] = 65536, 50*millis
 }
 
+// silent is for answers that leave partitions out.
+func silent(o *Options) { o.rate[fOmit], o.rate[fRefuse] = 2048, 8192 }
+
+// late is for batches that are in doubt for longer than brokers remember, before
+// any of their producer was acknowledged.
+func late(o *Options) {
+	stock(o)
+	o.Brokers, o.Replicas, o.MinISR, o.Asks, o.OldStamps, o.IdleGaps = 1, 1, 1, 0, 0, 0
+	o.RequestTimeout, o.DeliveryTimeout, o.Expiration, o.Straggle = 300*millis, 6*seconds, 1500*millis, millis
+	o.rate[fLoseAnswer], o.FirstMustBeZero, o.Latency = 50000, 0, millis
+	for _, d := range []domain{fDelay, fPause, fKill, fAllDown, fShutdown, fHoleIn} { // none that outlasts the memory
+		o.rate[d], o.every[d] = 0, 0
+	}
+}
+
 var clearDoubt = func(w *throttle.Window) {
 	for i := *in[uint64](w, "una"); i < *in[uint64](w, "max"); i++ {
 		entryAt(w, i).doubt, entryAt(w, i).stray = false, false
@@ -200,16 +215,7 @@ var gallery = slices.Concat(senders, askers)
 var senders = []mutant{
 	{"no gate", "KAFKA-15591, kgo 223", []string{"I12"}, noGate, nil},
 	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3", "I4"}, noGate.silent(), newLeaders},
-	{"the gate is not armed after a pause", "ours", []string{"I12"}, variant{idleBlind: true}, idle},
 	{"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, variant{epochBlind: true}, nil},
-	{"no caution behind old timestamps", "KIP-854", []string{"I12"}, variant{caution: func(s *sim, p *part) {
-		p.cautious = p.oldest > 0 && p.oldest >= p.base
-	}}, old},
-	{"caution by the last success alone", "KIP-854", []string{"I21"}, variant{caution: func(s *sim, p *part) {
-		s.caution(p, p.anchor.set && s.isOld(p.anchor.stamp))
-	}}, old},
-	{"old timestamps in doubt sent again", "KIP-854", []string{"I2", "I3"}, variant{stampBlind: true}, old},
-
 	{"retry numbered anew", "sarama 3354", []string{"I10", "I13"}, renumbers, nil},
 	{"retry numbered anew: the log is doubled", "Redpanda 3039", []string{"I2", "I3"}, renumbers.silent(), nil},
 	{"epoch bumped at OUT_OF_ORDER", "KIP-360, Java", []string{"I10", "I13"}, javasBump, nil},
@@ -287,13 +293,6 @@ var senders = []mutant{
 	{"a broker's memory taken for written", "R5", []string{"I1"}, believes, newLeaders},
 	{"a new batch vouches in an epoch without a success", "design.md, rule 7", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
 		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest], o.Asks = 8192, 2048, 2048, 0
-	}},
-	{"an entry left out taken for written", "K31", []string{"I1"}, variant{answer: func(a *flight.Answer) {
-		if a.Missing {
-			*a = flight.Answer{BaseOffset: -1}
-		}
-	}}, func(o *Options) {
-		o.rate[fOmit], o.rate[fRefuse] = 2048, 8192
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
 

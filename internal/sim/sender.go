@@ -167,6 +167,7 @@ func (s *sim) take(i, li int, m *piece) next {
 	}
 	s.watchWrite(i, b, send)
 	p.win.Commit()
+	b.Sent(at(s.now))
 	*m = piece{
 		part: i, topic: p.topic, pid: int32(send.ProducerID), epoch: send.Epoch, base: int32(send.Base), count: b.count,
 		first: b.first, units: b.units, batch: send.Batch, stamp: b.stamp, poison: b.poison, offset: -1,

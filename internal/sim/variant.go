@@ -18,15 +18,12 @@ type variant struct {
 	onNewID  func(w *throttle.Window, id int64, epoch int16) bool
 	onHear   func(s *sim, i int, r throttle.Report) throttle.Finding
 	onWire   func(s *sim, i int, b *batch, send *throttle.Send)
-	caution  func(s *sim, p *part)
 	restart  func(s *sim, p *part)  // when metadata leaves the partition out
 	losing   func(s *sim, i int)    // before the window hears of a lost connection
 	answered func(s *sim, m *piece) // before an answer is settled
 
 	movesUndrained    bool // uses the new leader while the old one owes answers
 	newIDAnyTime      bool
-	idleBlind         bool // does not mind that brokers forget after a pause
-	stampBlind        bool // sends old records that are in doubt again
 	epochBlind        bool // does not mind a new leader epoch
 	topicBlind        bool // does not mind a new topic id
 	losesWakeUp       bool
