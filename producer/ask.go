@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
@@ -35,16 +36,11 @@ type inquiry struct {
 // errors. A partition that cannot do without goes on asking.
 const mostFailed = 3
 
-// zombieSpan is longer than a deposed leader goes on without knowing it: by then
-// its cluster has fenced it (broker.session.timeout.ms is 9 s), and metadata says
-// who leads.
-const zombieSpan = 12 * time.Second
-
 // mayAsk reports whether the broker offers it, the topic allows it, and there is
 // hope for an answer. Rights may be given later: a topic that refused is asked about
 // again once metadata would be too old, too.
 func (p *partition) mayAsk(l *link) bool {
-	closed := age(p.topic.closedToUs.Load(), time.Now()) < p.pr.cfg.MetadataMaxAge
+	closed := flight.Age(p.topic.closedToUs.Load(), time.Now()) < p.pr.cfg.MetadataMaxAge
 	return l.describes && !closed && (p.inquiry.failed < mostFailed || p.shared)
 }
 
@@ -153,7 +149,7 @@ func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now tim
 // hear acts on the broker's entry for our producer ID.
 func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	p.inquiry.assured, p.inquiry.clear = false, false
-	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.current()}
+	report := throttle.Report{Known: e.Known, Epoch: e.Epoch, Last: e.Last, Current: p.memory.Current(p.leader())}
 	if p.shared {
 		p.hearOfOthers(e, report, now, fx)
 		return
@@ -188,7 +184,7 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 // checker has the case (throttle, "metadata's epoch is taken for a success's").
 func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects) bool {
 	serious := found == throttle.FoundLoss || found == throttle.FoundGone && p.win.InDoubt()
-	if !serious || p.link.broker.id == p.acked.broker {
+	if !serious || p.memory.Answered(p.leader()) {
 		p.inquiry.suspect = time.Time{}
 		return false
 	}
@@ -199,13 +195,13 @@ func (p *partition) suspects(found throttle.Finding, now time.Time, fx *effects)
 // the same for longer than a deposed leader goes on.
 func (p *partition) lookAgain(now time.Time, fx *effects) bool {
 	q := &p.inquiry
-	if q.suspect.IsZero() || now.Sub(q.suspect) > 3*zombieSpan { // another matter by then
+	if q.suspect.IsZero() || now.Sub(q.suspect) > 3*flight.ZombieSpan { // another matter by then
 		q.suspect = now
 	}
-	left := zombieSpan - now.Sub(q.suspect)
+	left := flight.ZombieSpan - now.Sub(q.suspect)
 	if left > 0 {
 		q.wanted, fx.refresh = true, true
-		p.retryAt = now.Add(min(left, p.pr.cfg.RetryBackoffMax))
+		p.pause.Hold(now.Add(min(left, p.pr.cfg.RetryBackoffMax)))
 	}
 	return left > 0
 }
@@ -213,7 +209,7 @@ func (p *partition) lookAgain(now time.Time, fx *effects) bool {
 // stateGone goes on without the state that the broker had of us. A broker that
 // knows nothing would take what is sent again for new.
 func (p *partition) stateGone(why error, fx *effects) {
-	p.anchor = anchor{}
+	p.memory.Forget()
 	if p.shared {
 		p.stopFor(why, fx)
 		return
@@ -224,13 +220,6 @@ func (p *partition) stateGone(why error, fx *effects) {
 	}
 	p.blame(why)
 	p.resolve(p.win.Disown(), fx)
-}
-
-// current reports whether the broker of the connection leads under an epoch not
-// older than that of the last success: it gave that itself, or its epoch is
-// newer. A deposed leader may be behind and has lost nothing.
-func (p *partition) current() bool {
-	return p.link.broker.id == p.acked.broker || p.leaderEpoch > p.acked.leaderEpoch
 }
 
 func (p *partition) place() inspect.Place {

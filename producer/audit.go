@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -34,12 +35,11 @@ type audit struct {
 	addr    string   // of the leader
 	from    int64    // the offset behind the last success
 
-	kind        auditKind
-	broker      int32
-	leaderEpoch int32
-	producerID  int64
-	asked       time.Time     // what is read shows all that was written before
-	chain       inspect.Chain // of readChain: what was seen so far
+	kind       auditKind
+	leader     flight.Leader
+	producerID int64
+	asked      time.Time     // what is read shows all that was written before
+	chain      inspect.Chain // of readChain: what was seen so far
 }
 
 // auditKind is what is to be found out.
@@ -137,7 +137,7 @@ func (a *auditor) readLog(x *audit) (f findings, err error) {
 	}
 	defer c.Abandon()
 	if x.kind == readChain {
-		return f, inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leaderEpoch, x.producerID, &x.chain)
+		return f, inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &x.chain)
 	}
 	_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
 		if h.ProducerID == x.producerID {
@@ -167,7 +167,7 @@ func (p *partition) readElsewhere(to leader, fx *effects) {
 		return
 	}
 	x := *p.inquiry.reading
-	x.addr, x.broker, x.leaderEpoch = to.broker.addr.Load(), to.broker.id, to.epoch
+	x.addr, x.leader = to.broker.addr.Load(), flight.Leader{Broker: to.broker.id, Epoch: to.epoch}
 	p.inquiry.reading, fx.audit = &x, &x
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/internal/bufpool"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -20,23 +21,18 @@ type delivery struct {
 // batch is one record batch on its way: open, sealed, in flight, resolved.
 type batch struct {
 	batcher.Batch[delivery]
+	flight.History
 
 	created  time.Time // when its first record came
 	cost     int64     // bytes of the budget
 	most     int       // records, by what was known of the window when it was opened
 	encoding bool      // it is with the encoders
 	encoded  bool      // sealed and, if so configured, compressed
-	old      bool      // by its timestamps, see partition.noteAge
 	oldest   int64     // of the timestamps that records brought along
 	urgent   bool      // someone waits for it: no linger
-	attempts int
-	first    time.Time // when the first attempt was written
 	epoch    int16     // of the latest attempt
 	base     throttle.Sequence
-	tries    uint8 // answers in a row that are only worth a few tries
 	hangUps  int   // connections that died while the broker had it in hand
-	maybe    bool  // an attempt may be in the log
-	large    bool  // the latest answer was that it is too large
 	lastErr  error // of the latest attempt
 }
 
@@ -81,8 +77,8 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	b.SplitAt(n, &left.Batch, &right.Batch)
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
-		part.attempts, part.epoch, part.maybe, part.lastErr, part.urgent = b.attempts, b.epoch, b.maybe, b.lastErr, true
-		part.oldest, part.first = b.oldest, b.first
+		part.History, part.epoch, part.lastErr, part.urgent = b.Part(), b.epoch, b.lastErr, true
+		part.oldest = b.oldest
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))
 	b.release()

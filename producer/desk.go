@@ -102,7 +102,7 @@ func (d *desk) count(some []*audit) {
 	var proofs []*inspect.Proof
 	for _, x := range some {
 		if x.wanted() {
-			proof := &inspect.Proof{At: x.p.place(), LeaderEpoch: x.leaderEpoch, ProducerID: x.producerID}
+			proof := &inspect.Proof{At: x.p.place(), LeaderEpoch: x.leader.Epoch, ProducerID: x.producerID}
 			begun, proofs = append(begun, proving{x, proof, until}), append(proofs, proof)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -260,7 +261,7 @@ func (l *link) reap() {
 	for _, r := range unsent {
 		askAgain(r.asks)
 		for _, at := range r.attempts {
-			at.p.settle(at, answer{unsent: true, baseOffset: -1, err: cause}, time.Now())
+			at.p.settle(at, answer{Answer: flight.Answer{Unsent: true, BaseOffset: -1}, err: cause}, time.Now())
 		}
 	}
 	for i, r := range requests {

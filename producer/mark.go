@@ -229,12 +229,12 @@ func (p *partition) checkpoint(m *Mark) PartitionCheckpoint {
 	pc := PartitionCheckpoint{
 		Topic: p.topic.name, TopicID: p.topic.knownID(), Partition: p.index,
 		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
-		Verified: p.verifiedAt(m.taken),
+		Verified: p.memory.VerifiedAt(p.topic.lane.sharing(), m.taken),
 	}
 	if p.pos == (position{offset: -1}) {
 		pc.Epoch = m.id.epoch
 	}
-	if end := p.verified.end; end > pc.Offset+1 {
+	if end := p.memory.End(); end > pc.Offset+1 {
 		pc.LogEnd = end
 	}
 	return pc
@@ -251,7 +251,7 @@ func (p *partition) advance(b *batch, gap error, offset int64) {
 		}
 		return
 	}
-	if b.attempts > 0 { // else a former process wrote it
+	if b.Attempts > 0 { // else a former process wrote it
 		p.pos.epoch, p.pos.next = b.epoch, int32(b.base)
 	}
 	p.pos.next = int32(throttle.Sequence(p.pos.next).Add(int32(n)))

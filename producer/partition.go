@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -37,18 +37,11 @@ type partition struct {
 	encoding    int   // batches that are with the encoders
 	resting     bool  // something waits until nothing is outstanding
 
-	backoff retry.Backoff
-	retryAt time.Time // nothing is sent before
-	anchor  anchor    // the last success
-	acked   acked     // by whom it was given
-	old     int       // sealed batches with old timestamps
-	// verified is when nothing was behind what a lane had written.
-	verified verified
+	pause    flight.Pause
+	memory   flight.Memory // of brokers
 	inquiry  inquiry
-	// brokersTime: the broker puts its own timestamps on records.
-	brokersTime bool
-	pending     pending
-	heldFrom    time.Time // since when the window is what holds batches back
+	pending  pending
+	heldFrom time.Time // since when the window is what holds batches back
 
 	share  *share // of the budget: that of the broker it was last led by; changed under both locks, see rebook
 	held   int64  // bytes of the budget
@@ -101,11 +94,12 @@ type effects struct {
 
 func newPartition(t *topic, index int32) *partition {
 	p := &partition{
-		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, acked: noneAcked, share: &t.pr.unled, pos: position{offset: -1},
-		backoff: retry.NewBackoff(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
+		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, share: &t.pr.unled, pos: position{offset: -1},
+		pause: flight.NewPause(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
 	}
 	p.shared = t.lane.stops
-	p.verified.at, p.verified.readBy = t.verified.Load(), noneAcked
+	p.memory = flight.NewMemory(t.pr.cfg.ProducerIDExpiration, p.shared)
+	p.memory.Resume(t.verified.Load(), 0)
 	if r := t.lane.resumed; r != nil {
 		p.resume(r, t.lane.identity.Load())
 	}
@@ -237,17 +231,9 @@ func (p *partition) shutBatch() {
 	p.open = nil
 }
 
-// noteAge counts a batch whose timestamps are so old that a broker might forget
-// the producer by them, unless the broker puts its own on records.
+// noteAge looks at the timestamps of a batch.
 func (p *partition) noteAge(b *batch) {
-	limit := time.Now().Add(-p.pr.cfg.ProducerIDExpiration / 2).UnixMilli()
-	stamp := b.MaxTimestamp()
-	if p.shared {
-		stamp = min(stamp, b.oldest) // another owner may have cut the batch so that it ends there
-	}
-	if b.old = stamp < limit && !p.brokersTime; b.old {
-		p.old++
-	}
+	p.memory.Note(&b.History, b.oldest, b.MaxTimestamp(), time.Now())
 }
 
 // retarget says who leads the partition. Before the partition moves, what is
@@ -259,7 +245,7 @@ func (p *partition) retarget(to leader) {
 		newer := to.epoch > p.leaderEpoch
 		p.follow(to)
 		if newer {
-			p.retryAt = time.Time{} // there is news: no reason to wait (KIP-951)
+			p.pause.Cut() // there is news: no reason to wait (KIP-951)
 		}
 		p.win.Regate()
 		p.inquiry.assured = false
@@ -285,7 +271,8 @@ func (p *partition) recreated() {
 	p.mu.Lock()
 	var fx effects
 	p.pending.newLog = true
-	p.leaderEpoch, p.acked = -1, noneAcked // leader epochs begin anew (K36)
+	p.leaderEpoch = -1 // leader epochs begin anew (K36)
+	p.memory.NewLog()
 	p.win.Regate()
 	p.settleDown(&fx, time.Now())
 	fx.enqueue = p.target
@@ -304,7 +291,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 			b.hangUps++
 		}
 		for _, sent := range p.sealed.all() {
-			sent.maybe = sent.maybe || sent.attempts > 0
+			sent.History.Lost()
 		}
 		r := p.win.Lost()
 		p.link = nil
@@ -343,6 +330,12 @@ func (p *partition) due(now time.Time) bool {
 	b := p.head()
 	return b != nil && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
 }
+
+// Sealed is the number of batches without an outcome that are sealed.
+func (p *partition) Sealed() int { return p.sealed.len() }
+
+// History returns what is remembered of one of them.
+func (p *partition) History(i int) *flight.History { return &p.sealed.all()[i].History }
 
 // head is the oldest batch without an outcome.
 func (p *partition) head() *batch {

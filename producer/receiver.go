@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -96,7 +97,7 @@ func (l *link) settle(r *request, resp *kmsg.ProduceResponse, body []byte, now t
 	for i := range r.attempts {
 		if at := &r.attempts[i]; !at.done {
 			at.done = true
-			at.p.settle(*at, answer{missing: true, baseOffset: -1, err: errNotAnswered}, now)
+			at.p.settle(*at, answer{Answer: flight.Answer{Missing: true, BaseOffset: -1}, err: errNotAnswered}, now)
 		}
 	}
 	return nil
@@ -119,7 +120,7 @@ func (r *request) find(cursor *int, name string, id [16]byte, index int32) *atte
 }
 
 func answerFrom(rp *kmsg.ProduceResponseTopicPartition) answer {
-	a := answer{code: retry.Code(rp.ErrorCode), baseOffset: rp.BaseOffset, appendTime: rp.LogAppendTime}
+	a := answer{Answer: flight.Answer{Code: retry.Code(rp.ErrorCode), BaseOffset: rp.BaseOffset}, appendTime: rp.LogAppendTime}
 	if rp.ErrorMessage != nil {
 		a.message = quoted(*rp.ErrorMessage)
 	}

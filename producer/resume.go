@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
@@ -166,7 +167,7 @@ func lasting(since map[inspect.Place]time.Time, found map[inspect.Place]error, n
 	for at, err := range found {
 		if since[at].IsZero() {
 			since[at] = now
-		} else if now.Sub(since[at]) >= zombieSpan {
+		} else if now.Sub(since[at]) >= flight.ZombieSpan {
 			errs = append(errs, err)
 		}
 	}
@@ -285,7 +286,7 @@ func (p *partition) resume(r *resumed, id *identity) {
 	if pc, ok := r.partitions[p.place()]; ok {
 		pos = position{pc.Epoch, pc.Next, pc.Offset}
 		p.pos = pos
-		p.verified.at, p.verified.end = pc.Verified, pc.LogEnd
+		p.memory.Resume(pc.Verified, pc.LogEnd)
 	}
 	p.carryOn(pos, id)
 }
@@ -308,8 +309,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 	if p.pos.next == 0 && e.Epoch < epoch {
 		report.Known = false // of this lane it knows nothing
 	}
-	read := p.verified.readBy == acked{p.link.broker.id, p.leaderEpoch}
-	p.verified.readBy = noneAcked
+	read := p.memory.JustRead(p.leader())
 	report.Remembers = !report.Known && (read || p.showsAll(now))
 	found := p.win.Hear(report)
 	if p.passes(found) && p.encoding > 0 {
@@ -318,7 +318,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 		p.inquiry.wanted, p.pending.rest = true, true
 		return
 	}
-	if !report.Known && p.aheadInLog() {
+	if _, ahead := p.aheadInLog(); ahead && !report.Known {
 		p.passKnown(fx)
 		return // the batches behind are looked at next
 	}
@@ -339,7 +339,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 		}
 	case throttle.FoundGone:
 		fx.audit = p.newAudit(readChain)
-		fx.audit.chain.Next = max(p.verified.end, p.pos.offset+1)
+		fx.audit.chain.Next = max(p.memory.End(), p.pos.offset+1)
 		p.inquiry.reading = fx.audit
 	case throttle.FoundAhead:
 		fx.audit = p.newAudit(proveEntry)
@@ -354,14 +354,14 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 
 // passes reports whether acting on a finding resolves batches that were not sent.
 func (p *partition) passes(found throttle.Finding) bool {
-	return p.aheadInLog() || found != throttle.FoundNothing && found != throttle.FoundGone
+	_, ahead := p.aheadInLog()
+	return ahead || found != throttle.FoundNothing && found != throttle.FoundGone
 }
 
 // aheadInLog reports whether the log is known to hold more of the lane than is
-// resolved here.
-func (p *partition) aheadInLog() bool {
-	ahead := p.verified.next.Distance(p.win.Una())
-	return p.verified.seen && 0 < ahead && ahead < throttle.MaxWindow
+// resolved here, and up to which sequence.
+func (p *partition) aheadInLog() (last throttle.Sequence, ahead bool) {
+	return p.memory.Ahead(p.win.Una())
 }
 
 // passKnown resolves what the log is known to hold.
@@ -369,7 +369,7 @@ func (p *partition) passKnown(fx *effects) {
 	if p.open != nil {
 		p.shutBatch() // it is compressed if some of it has to be sent
 	}
-	last := p.verified.next.Add(-1)
+	last, _ := p.aheadInLog()
 	p.resolve(p.win.ReadUpTo(last), fx)
 	if left := p.win.Inside(last); left > 0 {
 		p.recut(left)
@@ -380,15 +380,9 @@ func (p *partition) passKnown(fx *effects) {
 func (p *partition) newAudit(kind auditKind) *audit {
 	b := p.link.broker
 	return &audit{
-		kind: kind, p: p, topicID: p.topic.knownID(), addr: b.addr.Load(), broker: b.id,
-		leaderEpoch: p.leaderEpoch, producerID: p.ident.producerID, asked: p.inquiry.put.Add(-zombieSpan),
+		kind: kind, p: p, topicID: p.topic.knownID(), addr: b.addr.Load(), leader: p.leader(),
+		producerID: p.ident.producerID, asked: p.inquiry.put.Add(-flight.ZombieSpan),
 	}
-}
-
-// remembered reports whether brokers surely still know a producer that wrote
-// then, or later.
-func (pr *Producer) remembered(then, now time.Time) bool {
-	return age(then, now) <= pr.cfg.ProducerIDExpiration/2
 }
 
 // stopFor stops the lane, which cannot go on without a guess. From here on the
@@ -414,7 +408,7 @@ func (p *partition) proved(x *audit, e inspect.Entry, err error, fx *effects, no
 	case p.encoding > 0:
 		p.inquiry.wanted, p.pending.rest = true, true
 	case err == nil && e.Known && e.Epoch == int32(p.win.State().Epoch):
-		p.acked = acked{x.broker, x.leaderEpoch}
+		p.memory.AnsweredBy(x.leader)
 		p.resolve(p.win.ReadUpTo(throttle.Sequence(e.Last)), fx)
 	default:
 		p.notRead(err, fx, now)
@@ -450,15 +444,15 @@ func (p *partition) chainRead(x *audit, err error, fx *effects, now time.Time) {
 		return
 	}
 	if c.Known && c.Epoch == int32(p.win.State().Epoch) {
-		p.verified.next, p.verified.seen = throttle.Sequence(c.Last).Add(1), true
+		p.memory.Saw(throttle.Sequence(c.Last))
 	}
-	p.verified.end = max(p.verified.end, c.Next) // a reading that broke off goes on there
+	p.memory.ReadTo(c.Next)
 	p.inquiry.wanted = true
 	if err != nil {
 		p.notRead(err, fx, now)
 		return
 	}
-	p.verified.at, p.verified.readBy = x.asked, acked{x.broker, x.leaderEpoch}
+	p.memory.ReadToEnd(x.leader, x.asked)
 }
 
 // askFirst is before each write from the gate, when it counts how far a former

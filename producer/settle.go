@@ -5,60 +5,60 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // answer is what came back for one attempt.
 type answer struct {
-	code       retry.Code
-	baseOffset int64
+	flight.Answer
 	appendTime int64 // -1: records keep their timestamps
 	message    string
-	missing    bool // the response left the partition out (K31)
-	unsent     bool // no byte of the request was written
 	err        error
 }
 
-// settle takes the answer to an attempt. Here, and nowhere else, it is decided
-// what happens to the batch.
+// settle takes the answer to an attempt. What becomes of the batch is decided in
+// package flight; here it is done.
 func (p *partition) settle(at attempt, a answer, now time.Time) {
 	p.mu.Lock()
 	var fx effects
 	b := p.sealed.all()[at.batch-p.base]
-	d := a.decide()
-	if d.Fate != retry.Committed && a.err != nil {
-		b.lastErr = a.err
+	head := at.batch == p.base
+	v := flight.Judge(a.Answer, b.Tries)
+	b.Answered(v)
+	if err := a.reason(); err != nil {
+		b.lastErr = err
 	}
-	if b.large = d.Split; b.large && b.Records() == 1 {
+	if b.Large && b.Records() == 1 {
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
-	outcome := p.answerOf(b, d, at.batch == p.base)
-	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
-	r := p.win.Settle(at.batch, outcome, a.baseOffset)
-	p.count(outcome)
+	p.pending.forgotten = p.pending.forgotten || v.Gone
+	if v.GivesUp(head) {
+		p.pending.giveUp = b.lastErr
+	}
+	r := p.win.Settle(at.batch, v.Attempt, a.BaseOffset)
+	p.count(v.Attempt)
 	if r.Stalled && p.open != nil {
 		p.seal() // the next replay may need a new batch that proves the others
 	}
 	if r.Written.Len() > 0 {
-		p.anchored(b, a.appendTime, now)
-		p.backoff.Reset()
-		p.retryAt = time.Time{}
+		p.verifiedBySuccess()
+		p.memory.Succeeded(&b.History, a.appendTime, b.MaxTimestamp(), p.leader(), now)
+		p.pause.Succeeded()
 	}
 	p.resolveAt(r, a.appendTime, &fx)
 	p.doubtful(r)
-	if d.Stop && p.fatal == nil {
+	if v.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
-	if p.shared && outcome == throttle.Refused && at.batch == p.base {
+	if p.shared && v.Attempt == throttle.Refused && head {
 		p.refusedForGood(b, &fx)
 	}
-	// What the old leader still has to say is no reason to keep the new one
-	// waiting (KIP-951).
-	if moving := p.link != nil && p.link.broker != p.target; (d.Backoff || r.Stalled) && !moving {
+	if v.Pauses(r, p.link != nil && p.link.broker != p.target) {
 		p.pauseUntil(now)
 	}
-	fx.refresh = d.Refresh || r.Stalled
+	fx.refresh = v.Refreshes(r)
 	if r.HeadRefused {
 		p.headRefused(&fx)
 	}
@@ -70,68 +70,17 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	p.do(fx)
 }
 
-// anchored notes a success, and whose timestamps the log of the topic has. An
-// answer to a duplicate carries one either way.
-func (p *partition) anchored(b *batch, appendTime int64, now time.Time) {
+// reason is why the attempt brought nothing, nil for a success.
+func (a *answer) reason() error {
 	switch {
-	case appendTime < 0:
-		p.brokersTime = false
-	case !p.shared && b.attempts == 1:
-		p.brokersTime = true
-	case p.shared && b.old && p.pr.remembered(time.UnixMilli(appendTime), now):
-		// Of a batch that another owner wrote the answer carries the timestamp
-		// that it has there, which is as old.
-		p.brokersTime = true
+	case a.Unsent, a.Missing:
+		return a.err
+	case a.Code == retry.None:
+		return nil
+	case a.message != "":
+		return because(a.Code, errors.New(a.message))
 	}
-	p.verifiedBySuccess()
-	p.anchor = anchor{acked: now, recorded: now}
-	if p.link != nil {
-		p.acked = acked{p.link.broker.id, p.leaderEpoch}
-	}
-	if !p.brokersTime {
-		p.anchor.recorded = time.UnixMilli(b.MaxTimestamp())
-	}
-}
-
-// decide turns an answer into what it says about the attempt.
-func (a *answer) decide() retry.Decision {
-	switch {
-	case a.unsent:
-		return retry.Lost(0)
-	case a.missing:
-		return retry.Lost(-1)
-	}
-	d := retry.Classify(a.code, a.baseOffset)
-	if a.code != retry.None {
-		a.err = a.code
-		if a.message != "" {
-			a.err = because(a.code, errors.New(a.message))
-		}
-	}
-	return d
-}
-
-// answerOf translates for the window, which knows nothing of codes.
-func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Answer {
-	tries, fate, enough := d.Count(b.tries)
-	b.tries = tries
-	p.pending.forgotten = p.pending.forgotten || d.Gone
-	switch fate {
-	case retry.Committed:
-		return throttle.Success
-	case retry.Duplicate:
-		return throttle.Duplicate
-	case retry.OutOfOrder:
-		return throttle.OutOfOrder
-	case retry.Refused:
-		return throttle.Refused
-	case retry.NotAppended, retry.Forgotten, retry.Fenced:
-		return throttle.NotAppended
-	}
-	if enough && head { // one behind it gets another try, once it is the head
-		p.pending.giveUp = b.lastErr
-	}
-	return throttle.Uncertain
+	return a.Code
 }
 
 func (p *partition) count(a throttle.Answer) {
@@ -143,21 +92,16 @@ func (p *partition) count(a throttle.Answer) {
 	}
 }
 
-// pauseUntil sets the time before which nothing is sent again. The answers to
-// what was pipelined behind a failure do not lengthen it.
-func (p *partition) pauseUntil(now time.Time) {
-	if !p.retryAt.After(now) {
-		p.retryAt = now.Add(p.backoff.Next(rand.Float64()))
-	}
-}
+// pauseUntil sets the time before which nothing is sent again.
+func (p *partition) pauseUntil(now time.Time) { p.pause.Extend(now, rand.Float64()) }
 
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
-	if n := b.Records(); b.large && n > 1 {
-		half := (n + 1) / 2
-		p.win.Split(int32(half), int32(n-half))
-		p.replaceHead(b.splitAt(half))
+	n := int32(b.Records())
+	if left, ok := flight.Halve(n); b.Large && ok {
+		p.win.Split(left, n-left)
+		p.replaceHead(b.splitAt(int(left)))
 		return
 	}
 	p.resolve(p.win.Drop(), fx)
@@ -166,7 +110,7 @@ func (p *partition) headRefused(fx *effects) {
 // refusedForGood is headRefused for a lane: where it ends, or goes on in the same
 // epoch.
 func (p *partition) refusedForGood(b *batch, fx *effects) {
-	if b.large && b.Records() > 1 {
+	if b.Large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
 		p.stopFor(b.lastErr, fx)
@@ -175,9 +119,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 
 // replaceHead puts two batches in the place of the oldest.
 func (p *partition) replaceHead(left, right *batch) {
-	if p.sealed.first().old {
-		p.old--
-	}
+	p.memory.Resolved(&p.sealed.first().History)
 	p.noteAge(left)
 	p.noteAge(right)
 	p.sealed.replace(append([]*batch{left, right}, p.sealed.all()[1:]...))
@@ -206,7 +148,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
-	case pd.recut && p.sealed.len() > 0 && p.sealed.first().large && p.sealed.first().Records() > 1: // else it is there meanwhile
+	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
 		p.recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
@@ -244,7 +186,7 @@ func (p *partition) lastError() error {
 // blame notes a reason with everything that was sent, by whomever.
 func (p *partition) blame(err error) {
 	for _, b := range p.sealed.all() {
-		if b.attempts > 0 || p.shared {
+		if b.Attempts > 0 || p.shared {
 			b.lastErr = because(err, b.lastErr)
 		}
 	}
@@ -304,7 +246,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		case r.Written.Has(i):
 			if i == r.Written.To-1 {
 				offset = r.LastOffset
-				if b.attempts == 1 || appendTime != b.MaxTimestamp() {
+				if b.Attempts == 1 || appendTime != b.MaxTimestamp() {
 					res.appendTime = appendTime // else the one that answers to duplicates carry, whatever the topic does
 				}
 			}
@@ -323,15 +265,13 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b := res.b
 	if res.outcome != Written {
 		res.err = &RecordError{
-			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.lastErr,
 		}
 	}
 	p.advance(b, res.err, res.offset)
 	fx.failed = fx.failed || p.gap != nil
 	p.passMarks()
-	if b.old {
-		p.old--
-	}
+	p.memory.Resolved(&b.History)
 	p.pr.stats.outcome(res.outcome, b.Records())
 	p.pr.delivery.behind.Add(int64(b.Records()))
 	p.held -= b.cost

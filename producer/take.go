@@ -3,6 +3,7 @@ package producer
 import (
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -66,8 +67,8 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, joins bool, fx 
 	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
 		return next{}
 	}
-	if now.Before(p.retryAt) {
-		return next{kind: later, when: p.retryAt}
+	if end, on := p.pause.Until(now); on {
+		return next{kind: later, when: end}
 	}
 	if p.asks(l, now) {
 		return next{kind: toAsk, number: p.inquiry.number}
@@ -92,9 +93,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, joins bool, fx 
 	}
 	p.win.Commit()
 	b.epoch, b.base = send.Epoch, send.Base
-	if b.attempts++; b.attempts == 1 {
-		b.first = now
-	} else {
+	if b.Sent(now); b.Attempts > 1 {
 		p.pr.stats.resends.Add(1)
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
@@ -148,16 +147,12 @@ func (p *partition) bind(l *link, now time.Time) bool {
 	return true
 }
 
-// acked is who gave the last success, as far as we know: metadata is behind.
-type acked struct{ broker, leaderEpoch int32 }
-
-var noneAcked = acked{-1, -1}
-
-// anchor is the last success of a partition: what the broker remembers of the
-// producer dates from then.
-type anchor struct {
-	acked    time.Time
-	recorded time.Time // timestamp of the batch
+// leader is who answers on the connection, as far as we know: metadata is behind.
+func (p *partition) leader() flight.Leader {
+	if p.link == nil {
+		return flight.NoLeader
+	}
+	return flight.Leader{Broker: p.link.broker.id, Epoch: p.leaderEpoch}
 }
 
 // fresh arms the gate again where the broker may have forgotten the producer:
@@ -186,27 +181,9 @@ func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
 
 // remembered reports whether the broker surely has not forgotten us yet.
 func (p *partition) remembered(now time.Time) bool {
-	a := p.anchor
-	// The clock of the broker's memory is the timestamps of what it appended
-	// last, which may be any batch that is not resolved.
-	recorded := p.old > 0 || !a.acked.IsZero() && !p.pr.remembered(a.recorded, now)
-	p.win.Caution(recorded)
-	switch {
-	case p.shared:
-		return p.pr.remembered(p.verifiedAt(now), now) // and it asks at each gate anyway
-	case recorded && p.win.InDoubt():
-		return false
-	case !a.acked.IsZero() && !p.pr.remembered(a.acked, now):
-		return false
-	}
-	// Where nothing was acknowledged yet the memory dates from what may be there.
-	return !p.win.InDoubt() || p.pr.remembered(p.sealed.first().first, now)
-}
-
-// age is how long ago t was, by the wall or by the monotonic clock, whichever
-// says more: a suspended host stops the monotonic one.
-func age(t, now time.Time) time.Duration {
-	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
+	holds, cautious := p.memory.Holds(p, p.win.InDoubt(), p.topic.lane.sharing(), now)
+	p.win.Caution(cautious)
+	return holds
 }
 
 // sealIfDue seals the open batch if the window has nothing else to send, would

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
@@ -129,7 +130,7 @@ func (pr *Producer) surveyBroker(ctx context.Context, b *broker, parts []inspect
 	for len(parts) > 0 {
 		some := parts[:min(len(parts), mostSurveyed)]
 		parts = parts[len(some):]
-		at := time.Now().Add(-zombieSpan)
+		at := time.Now().Add(-flight.ZombieSpan)
 		answer, ends, err := inspect.Survey(ctx, c, some)
 		if errors.Is(err, conn.ErrNotOffered) {
 			return because(ErrCannotAsk, err)
@@ -162,7 +163,7 @@ func (t *topic) verify(seen map[inspect.Place]standing) {
 	id, now := t.lane.identity.Load(), time.Now()
 	nothing := func(s standing) bool {
 		return !s.at.IsZero() && (!s.entry.Known || s.entry.Epoch < int32(id.epoch)) &&
-			t.pr.remembered(t.verifiedAt(), now)
+			flight.Remembered(t.verifiedAt(), now, t.pr.cfg.ProducerIDExpiration)
 	}
 	oldest := now
 	for i := range *parts {
@@ -188,15 +189,16 @@ func (t *topic) verify(seen map[inspect.Place]standing) {
 func (p *partition) verify(s standing, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.at.IsZero() || p.head() != nil || p.fatal != nil || !s.at.After(p.verified.at) {
+	if s.at.IsZero() || p.head() != nil || p.fatal != nil || !p.memory.Newer(s.at) {
 		return
 	}
 	st := p.win.State()
 	nothing := s.entry.Known && s.entry.Epoch == int32(st.Epoch) && throttle.Sequence(s.entry.Last).Add(1) == st.Next
 	if !s.entry.Known || p.pos.next == 0 && s.entry.Epoch < int32(st.Epoch) {
-		nothing = !p.aheadInLog() && p.showsAll(now)
+		_, ahead := p.aheadInLog()
+		nothing = !ahead && p.showsAll(now)
 	}
 	if nothing {
-		p.verified.at, p.verified.end = s.at, max(p.verified.end, s.end)
+		p.memory.Verify(s.at, s.end)
 	}
 }

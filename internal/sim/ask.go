@@ -21,14 +21,6 @@ type inquiry struct {
 	assured bool // the broker has just said that it knows us
 }
 
-// acked is who gave the last success, as far as the client knows.
-type acked struct {
-	broker int
-	epoch  int32
-}
-
-var noneAcked = acked{-1, -1}
-
 func (s *sim) mayAsk(i int) bool {
 	p := &s.parts[i]
 	return p.link >= 0 && has(uint8(s.opt.Asks), s.links[p.link].broker) && !p.closed
@@ -164,7 +156,7 @@ func (s *sim) hear(i int, m *piece) {
 	if s.trace != nil {
 		s.trace(fmt.Sprintf("      partition %d hears: known %v, epoch %d, last %d", i, m.known, m.epoch, m.last))
 	}
-	r := throttle.Report{Known: m.known, Epoch: int32(m.epoch), Last: m.last, Current: s.current(p)}
+	r := throttle.Report{Known: m.known, Epoch: int32(m.epoch), Last: m.last, Current: p.memory.Current(s.leader(p))}
 	found := s.v.hear(s, i, r)
 	if s.trace != nil {
 		s.trace(fmt.Sprintf("      partition %d finds %v", i, found))
@@ -182,7 +174,7 @@ func (s *sim) hear(i int, m *piece) {
 	case found == throttle.FoundGone && p.win.InDoubt() && p.win.LogEnd() >= 0:
 		s.effectAt(eGoneTold, i)
 		s.startRead(i)
-	case found == throttle.FoundGone, !p.inquiry.assured && !s.remembered(p):
+	case found == throttle.FoundGone, !p.inquiry.assured && !s.remembered(i):
 		s.stateGone(i)
 	case found == throttle.FoundPlace:
 		s.effectAt(ePlaceTold, i)
@@ -198,15 +190,10 @@ func (s *sim) stateGone(i int) {
 		s.forgotten(i)
 		return
 	}
-	p.anchor = anchor{}
+	p.memory.Forget()
+	p.watch.dated = false
 	s.effectAt(eForgottenInDoubt, i)
 	s.give(i, causeForgotten, p.win.Disown())
-}
-
-// current says whether the broker leads under an epoch not older than that of
-// the last success.
-func (s *sim) current(p *part) bool {
-	return s.links[p.link].broker == p.acked.broker || p.leaderEpoch > p.acked.epoch
 }
 
 // startRead has the log read from behind the last success on.

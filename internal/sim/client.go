@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -12,10 +13,10 @@ type batch struct {
 	count   int32 // sequences it takes: units, apart from the batch that leads up to the wrap
 	stamp   int64
 	created int64
-	tries   uint8
-	code    retry.Code // of the latest refusal
 	poison  retry.Code // what every broker answers
 	wire    wire
+	early   bool // by its timestamp a broker may forget the producer
+	flight.History
 }
 
 // part is the client's side of a partition: the window, and what a shell has to
@@ -36,19 +37,15 @@ type part struct {
 	link        int   // -1: not bound
 	window      int32 // sequences, of the connection
 
-	ident    int32 // producer id
-	backoff  retry.Backoff
-	retryAt  int64
-	wakeAt   int64
-	anchor   anchor
-	oldest   uint64 // number behind the last batch with an old timestamp
-	cautious bool
-	pending  pending
-	inquiry  inquiry
-	acked    acked
-	closed   bool // a broker would not answer questions about this topic
-	fatal    bool // another owner uses the producer id
-	phase    phase
+	ident   int32 // producer id
+	pause   flight.Pause
+	wakeAt  int64
+	memory  flight.Memory
+	pending pending
+	inquiry inquiry
+	closed  bool // a broker would not answer questions about this topic
+	fatal   bool // another owner uses the producer id
+	phase   phase
 
 	watch   watch
 	outcome []outcome // by record
@@ -56,15 +53,14 @@ type part struct {
 	gold    gold
 }
 
-// anchor is the last success: what brokers remember dates from then.
-type anchor struct {
-	set          bool
-	acked, stamp int64
-}
-
 // pending is what waits until nothing is outstanding.
 type pending struct {
 	forgotten, giveUp bool
+}
+
+func (p *part) pausing(now int64) bool {
+	_, on := p.pause.Until(at(now))
+	return on
 }
 
 func (p *part) size() int { return len(p.q) - p.head }
@@ -86,10 +82,17 @@ func (p *part) inDoubt() int {
 func (p *part) reset(o *Options) {
 	*p = part{
 		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
-		target: -1, leaderEpoch: -1, link: -1, ident: -1, acked: noneAcked,
-		backoff: retry.NewBackoff(duration(20*millis), duration(500*millis)),
+		target: -1, leaderEpoch: -1, link: -1, ident: -1,
+		pause:  flight.NewPause(duration(20*millis), duration(500*millis)),
+		memory: flight.NewMemory(duration(o.Expiration), false),
 	}
 }
+
+// Sealed is the number of batches without an outcome.
+func (p *part) Sealed() int { return p.size() }
+
+// History returns what is remembered of one of them.
+func (p *part) History(i int) *flight.History { return &p.q[p.head+i].History }
 
 // admit takes a batch from the caller. It is cut at the window of the
 // connection, as far as one is known.
@@ -109,10 +112,9 @@ func (s *sim) admit(i int) {
 	if h, ok := s.strikes(fPoison, i); ok {
 		b.poison = poisons[h%uint64(len(poisons))]
 	}
-	number := p.win.Admit(b.count)
-	if s.isOld(b.stamp) {
-		p.oldest = number + 1
-	}
+	p.win.Admit(b.count)
+	b.early = s.isOld(b.stamp)
+	s.note(p, &b)
 	p.admitted++
 	p.next += uint32(b.units)
 	p.q = append(p.q, b)
@@ -130,29 +132,37 @@ func (s *sim) settle(m *piece, missing bool) {
 	if s.v.answered != nil {
 		s.v.answered(s, m)
 	}
-	b := p.at0(m.batch)
-	d := s.classify(m, missing)
-	if d.Fate != retry.Committed {
-		b.code = m.code
+	b, head := p.at0(m.batch), m.batch == p.base
+	s.effectAtIf(missing, eOmitted, i)
+	a := flight.Answer{Code: m.code, BaseOffset: m.offset}
+	if missing {
+		a = flight.Answer{BaseOffset: -1, Missing: true}
 	}
-	a := s.answerOf(i, b, d, m.batch == p.base)
-	s.watchAnswer(i, m.batch, a)
-	stamp := b.stamp
-	r := s.v.settle(p.win, m.batch, a, m.offset)
+	if s.v.answer != nil {
+		s.v.answer(&a)
+	}
+	v := flight.Judge(a, b.Tries)
+	b.Answered(v)
+	s.effectIf(v.Exhausted, eGivenUp)
+	p.pending.forgotten = p.pending.forgotten || v.Gone
+	p.pending.giveUp = p.pending.giveUp || v.GivesUp(head)
+	if v.Fenced {
+		s.fenced(i)
+	}
+	s.watchAnswer(i, m.batch, v.Attempt)
+	r := s.v.settle(p.win, m.batch, v.Attempt, a.BaseOffset)
 	s.notePhase(i)
 	if r.Written.Len() > 0 {
-		p.anchor = anchor{true, s.now, stamp}
-		p.acked = acked{s.links[p.link].broker, p.leaderEpoch}
+		p.memory.Succeeded(&b.History, -1, b.stamp/millis, s.leader(p), at(s.now))
 		p.watch.led = m.led
-		p.backoff.Reset()
-		p.retryAt = 0
+		p.pause.Succeeded()
 	}
 	s.resolve(i, r)
 	s.doubtful(i, r)
-	if moving := p.link >= 0 && s.links[p.link].broker != p.target; (d.Backoff || r.Stalled) && !moving {
+	if v.Pauses(r, p.link >= 0 && s.links[p.link].broker != p.target) {
 		s.pauseUntil(i)
 	}
-	if d.Refresh || r.Stalled {
+	if v.Refreshes(r) {
 		s.refresh()
 	}
 	if r.HeadRefused {
@@ -166,58 +176,17 @@ func (s *sim) settle(m *piece, missing bool) {
 	s.look(i)
 }
 
-func (s *sim) classify(m *piece, missing bool) retry.Decision {
-	if missing {
-		s.effectAt(eOmitted, m.part)
-		if s.v.trustsSilence {
-			m.offset = -1
-			return retry.Decision{Fate: retry.Committed}
-		}
-		return retry.Lost(-1)
+func (s *sim) fenced(i int) {
+	if s.logs[i].aliens == 0 {
+		s.violate("I21: fenced by itself")
 	}
-	if s.v.classify != nil {
-		return s.v.classify(m.code, m.offset)
-	}
-	return retry.Classify(m.code, m.offset)
-}
-
-// answerOf translates for the window, which knows nothing of codes.
-func (s *sim) answerOf(i int, b *batch, d retry.Decision, head bool) throttle.Answer {
-	tries, fate, enough := d.Count(b.tries)
-	b.tries = tries
-	s.effectIf(enough, eGivenUp)
-	p := &s.parts[i]
-	switch fate {
-	case retry.Committed:
-		return throttle.Success
-	case retry.Duplicate:
-		return throttle.Duplicate
-	case retry.OutOfOrder:
-		return throttle.OutOfOrder
-	case retry.Refused:
-		return throttle.Refused
-	case retry.Fenced:
-		if s.logs[i].aliens == 0 {
-			s.violate("I21: fenced by itself")
-		}
-		s.effect(eFenced)
-		p.fatal = true
-	case retry.Forgotten:
-		p.pending.forgotten = true
-	case retry.NotAppended:
-	default:
-		p.pending.giveUp = p.pending.giveUp || enough && head
-		return throttle.Uncertain
-	}
-	return throttle.NotAppended
+	s.effect(eFenced)
+	s.parts[i].fatal = true
 }
 
 func (s *sim) pauseUntil(i int) {
-	p := &s.parts[i]
-	if p.retryAt <= s.now {
-		jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
-		p.retryAt = s.now + int64(p.backoff.Next(jitter))
-	}
+	jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
+	s.parts[i].pause.Extend(at(s.now), jitter)
 }
 
 // regate stops the partition until nothing is outstanding.
@@ -233,13 +202,16 @@ func (s *sim) regate(i int) (drained bool) {
 func (s *sim) headRefused(i int) {
 	p := &s.parts[i]
 	b := &p.q[p.head]
-	if tooLarge := b.code == retry.MessageTooLarge || b.code == retry.RecordListTooLarge; !tooLarge || b.units < 2 || b.count != int32(b.units) {
+	half, ok := flight.Halve(b.count)
+	if !b.Large || !ok || b.count != int32(b.units) {
 		s.resolve(i, p.win.Drop())
 		return
 	}
 	s.effect(eSplit)
+	p.memory.Resolved(&b.History)
 	left := *b
-	left.units, left.count = b.units/2, b.count/2
+	left.History = b.Part()
+	left.units, left.count = uint16(half), half
 	right := *b
 	right.units, right.count = b.units-left.units, b.count-left.count
 	right.first += uint32(left.units)
@@ -247,9 +219,8 @@ func (s *sim) headRefused(i int) {
 	p.q = append(p.q, batch{})
 	copy(p.q[p.head+2:], p.q[p.head+1:])
 	p.q[p.head], p.q[p.head+1] = left, right
-	if p.oldest > p.base {
-		p.oldest++
-	}
+	s.note(p, &p.q[p.head])
+	s.note(p, &p.q[p.head+1])
 	p.absent()
 }
 
@@ -277,7 +248,8 @@ func (s *sim) settleDown(i int) {
 		p.topic = p.topicSeen
 	case p.topic != p.topicSeen:
 		s.effectIf(p.win.InDoubt(), eRecreated)
-		p.topic, p.gold.ackedEnd, p.acked = p.topicSeen, 0, noneAcked
+		p.topic, p.gold.ackedEnd = p.topicSeen, 0
+		p.memory.NewLog()
 		s.give(i, causeNewLog, p.win.NewLog())
 	case pd.forgotten && p.win.InDoubt():
 		s.effect(eForgottenInDoubt)

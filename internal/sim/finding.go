@@ -35,7 +35,7 @@ func (s *sim) judgeFinding(i int, m *piece, r throttle.Report, found throttle.Fi
 // mistaken says that metadata was behind when the last success came: its leader
 // epoch was older than the true one, and another broker of an epoch in between
 // passes for current. Only the brokers know, and a success does not say.
-func (p *part) mistaken() bool { return p.acked.epoch < p.watch.led }
+func (p *part) mistaken() bool { return p.watch.believed < p.watch.led }
 
 // brokerLast is the last sequence of a batch.
 func brokerLast(w *wire) int32 { return int32(throttle.Sequence(w.base).Add(w.count - 1)) }

@@ -1,13 +1,24 @@
 package sim
 
-func (s *sim) isOld(stamp int64) bool { return s.now-stamp > s.opt.Expiration/2 }
+import "github.com/sluice-kafka/sluice/internal/flight"
+
+// note looks at the timestamps of a batch.
+func (s *sim) note(p *part, b *batch) {
+	p.memory.Note(&b.History, b.stamp/millis, b.stamp/millis, at(s.now))
+}
+
+// leader is who answers on the connection, as far as the client knows.
+func (s *sim) leader(p *part) flight.Leader {
+	return flight.Leader{Broker: int32(s.links[p.link].broker), Epoch: p.leaderEpoch}
+}
 
 func (s *sim) forgotten(i int) {
 	p := &s.parts[i]
 	s.effectAt(eForgottenIdle, i)
 	p.win.StateMayBeGone()
 	p.watch.gated(p.win.Outstanding() > 0)
-	p.anchor.set = false
+	p.watch.dated = false
+	p.memory.Forget()
 }
 
 // fresh arms the gate where brokers may have forgotten the producer (KIP-854),
@@ -16,7 +27,7 @@ func (s *sim) forgotten(i int) {
 // sending, or asking, may go on.
 func (s *sim) fresh(i int) bool {
 	p := &s.parts[i]
-	if s.remembered(p) || p.inquiry.assured {
+	if s.remembered(i) || p.inquiry.assured {
 		return true
 	}
 	if !s.regate(i) {
@@ -31,25 +42,10 @@ func (s *sim) fresh(i int) bool {
 }
 
 // remembered says that the broker surely has not forgotten us yet.
-func (s *sim) remembered(p *part) bool {
-	if !p.anchor.set && p.oldest <= p.base {
-		return true
-	}
-	recorded := p.oldest > p.base || p.anchor.set && s.isOld(p.anchor.stamp) && !s.v.idleBlind
-	if s.v.caution != nil {
-		s.v.caution(s, p)
-	} else {
-		s.effectIf(recorded && !p.cautious, eStale)
-		s.caution(p, recorded)
-	}
-	idle := p.anchor.set && s.now-p.anchor.acked > s.opt.Expiration/2
-	return (!idle || s.v.idleBlind) && (!recorded || !p.win.InDoubt() || s.v.stampBlind)
-}
-
-func (s *sim) caution(p *part, on bool) {
-	p.win.Caution(on)
-	if on && !p.cautious && p.watch.healthy {
-		p.watch.gated(p.win.Outstanding() > 0)
-	}
-	p.cautious = on
+func (s *sim) remembered(i int) bool {
+	p := &s.parts[i]
+	holds, cautious := p.memory.Holds(p, p.win.InDoubt(), flight.Sharing{}, at(s.now))
+	p.win.Caution(cautious)
+	s.watchCaution(i)
+	return holds
 }

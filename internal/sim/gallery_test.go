@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
@@ -33,16 +34,13 @@ func after(f func(w *throttle.Window, i uint64, a throttle.Answer)) variant {
 	}}
 }
 
-// classifying makes a variant that takes some codes for something else.
-func classifying(fate retry.Fate, codes ...retry.Code) variant {
-	return variant{classify: func(code retry.Code, offset int64) retry.Decision {
-		d := retry.Classify(code, offset)
-		for _, c := range codes {
-			if c == code {
-				d.Fate = fate
-			}
+// taking makes a variant that takes a code for another one, which says something
+// else of the attempt.
+func taking(code, other retry.Code) variant {
+	return variant{answer: func(a *flight.Answer) {
+		if a.Code == code {
+			a.Code, a.BaseOffset = other, -1
 		}
-		return d
 	}}
 }
 
@@ -74,6 +72,21 @@ func old(o *Options) {
 	o.DeliveryTimeout, o.Straggle = 2*seconds, millis
 	o.rate[fLoseAnswer], o.rate[fPause] = 1024, 0
 	o.rate[fSnapshot], o.every[fSnapshot] = 65536, 50*millis
+}
+
+// silent is for answers that leave partitions out.
+func silent(o *Options) { o.rate[fOmit], o.rate[fRefuse] = 2048, 8192 }
+
+// late is for batches that are in doubt for longer than brokers remember, before
+// any of their producer was acknowledged.
+func late(o *Options) {
+	stock(o)
+	o.Brokers, o.Replicas, o.MinISR, o.Asks, o.OldStamps, o.IdleGaps = 1, 1, 1, 0, 0, 0
+	o.RequestTimeout, o.DeliveryTimeout, o.Expiration, o.Straggle = 300*millis, 6*seconds, 1500*millis, millis
+	o.rate[fLoseAnswer], o.FirstMustBeZero, o.Latency = 50000, 0, millis
+	for _, d := range []domain{fDelay, fPause, fKill, fAllDown, fShutdown, fHoleIn} { // none that outlasts the memory
+		o.rate[d], o.every[d] = 0, 0
+	}
 }
 
 var clearDoubt = func(w *throttle.Window) {
@@ -202,16 +215,7 @@ var gallery = slices.Concat(senders, askers)
 var senders = []mutant{
 	{"no gate", "KAFKA-15591, kgo 223", []string{"I12"}, noGate, nil},
 	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3", "I4"}, noGate.silent(), newLeaders},
-	{"the gate is not armed after a pause", "ours", []string{"I12"}, variant{idleBlind: true}, idle},
 	{"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, variant{epochBlind: true}, nil},
-	{"no caution behind old timestamps", "KIP-854", []string{"I12"}, variant{caution: func(s *sim, p *part) {
-		p.cautious = p.oldest > 0 && p.oldest >= p.base
-	}}, old},
-	{"caution by the last success alone", "KIP-854", []string{"I21"}, variant{caution: func(s *sim, p *part) {
-		s.caution(p, p.anchor.set && s.isOld(p.anchor.stamp))
-	}}, old},
-	{"old timestamps in doubt sent again", "KIP-854", []string{"I2", "I3"}, variant{stampBlind: true}, old},
-
 	{"retry numbered anew", "sarama 3354", []string{"I10", "I13"}, renumbers, nil},
 	{"retry numbered anew: the log is doubled", "Redpanda 3039", []string{"I2", "I3"}, renumbers.silent(), nil},
 	{"epoch bumped at OUT_OF_ORDER", "KIP-360, Java", []string{"I10", "I13"}, javasBump, nil},
@@ -262,14 +266,18 @@ var senders = []mutant{
 	}, func(o *Options) { o.rate[fMissingMetadata] = 8192 }},
 
 	{"REQUEST_TIMED_OUT taken for not written", "kgo 1217", []string{"I10", "I4", "I13", "I21"},
-		classifying(retry.NotAppended, retry.RequestTimedOut), nil},
+		taking(retry.RequestTimedOut, retry.NotEnoughReplicas), nil},
 	{"20 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"},
-		classifying(retry.NotAppended, retry.NotEnoughReplicasAfterAppend), nil},
-	{"-1 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, classifying(retry.NotAppended, retry.UnknownServerError), nil},
+		taking(retry.NotEnoughReplicasAfterAppend, retry.NotEnoughReplicas), nil},
+	{"-1 taken for not written", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, taking(retry.UnknownServerError, retry.NotEnoughReplicas), nil},
 	{"the base offset of an error ignored", "broker-facts.md", []string{"I10", "I4", "I13", "I21"}, variant{
-		classify: func(code retry.Code, _ int64) retry.Decision { return retry.Classify(code, -1) },
+		answer: func(a *flight.Answer) {
+			if a.Code != retry.None {
+				a.BaseOffset = -1
+			}
+		},
 	}, newLeaders},
-	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, classifying(retry.Committed, retry.RequestTimedOut), nil},
+	{"possibly written taken for written", "librdkafka 3584", []string{"I1"}, taking(retry.RequestTimedOut, retry.None), nil},
 	{"DUPLICATE taken for written", "R5", []string{"I1"}, duplicateIsCommitted.silent(), func(o *Options) {
 		newLeaders(o)
 		o.KIP758 = 31
@@ -285,9 +293,6 @@ var senders = []mutant{
 	{"a broker's memory taken for written", "R5", []string{"I1"}, believes, newLeaders},
 	{"a new batch vouches in an epoch without a success", "design.md, rule 7", []string{"I1", "I21"}, vouchesUnknown, func(o *Options) {
 		o.rate[fRefuseGood], o.rate[fLoseAnswer], o.rate[fLoseRequest], o.Asks = 8192, 2048, 2048, 0
-	}},
-	{"an entry left out taken for written", "K31", []string{"I1"}, variant{trustsSilence: true}, func(o *Options) {
-		o.rate[fOmit], o.rate[fRefuse] = 2048, 8192
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
 

@@ -25,6 +25,9 @@ const (
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
 
+// at is a virtual time as package flight takes it.
+func at(ns int64) time.Time { return time.Unix(0, ns) }
+
 // dial opens a connection, which takes a while, or the request timeout.
 func (s *sim) dial(li int) {
 	l := &s.links[li]

@@ -73,7 +73,7 @@ func (s *sim) stateOf(i int) state {
 		return stMany
 	case out > 0:
 		return stFew
-	case s.now < p.retryAt:
+	case p.pausing(s.now):
 		return stBackoff
 	case p.link >= 0 && s.now < s.links[p.link].mutedUntil:
 		return stThrottled

@@ -66,7 +66,7 @@ func (s *sim) retarget(i int, to leadership) {
 		return
 	}
 	if to.epoch > p.leaderEpoch {
-		p.retryAt = 0
+		p.pause.Cut()
 	}
 	p.target, p.leaderEpoch = to.leader, to.epoch
 	if s.v.epochBlind {

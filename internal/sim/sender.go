@@ -147,9 +147,9 @@ func (s *sim) take(i, li int, m *piece) next {
 	if p.size() == 0 || p.fatal || !s.bind(i, li) || s.waitsForWord(i) || !s.fresh(i) {
 		return nothing
 	}
-	if s.now < p.retryAt {
+	if end, on := p.pause.Until(at(s.now)); on {
 		if !s.v.losesWakeUp {
-			s.wakePart(i, p.retryAt)
+			s.wakePart(i, end.UnixNano())
 		}
 		return nothing
 	}
@@ -167,6 +167,7 @@ func (s *sim) take(i, li int, m *piece) next {
 	}
 	s.watchWrite(i, b, send)
 	p.win.Commit()
+	b.Sent(at(s.now))
 	*m = piece{
 		part: i, topic: p.topic, pid: int32(send.ProducerID), epoch: send.Epoch, base: int32(send.Base), count: b.count,
 		first: b.first, units: b.units, batch: send.Batch, stamp: b.stamp, poison: b.poison, offset: -1,

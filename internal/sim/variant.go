@@ -1,14 +1,14 @@
 package sim
 
 import (
-	"github.com/sluice-kafka/sluice/retry"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // variant is a client with one of its rules taken out, to see that the
 // simulation notices. The zero variant is the client as it is.
 type variant struct {
-	classify func(code retry.Code, offset int64) retry.Decision
+	answer   func(a *flight.Answer)
 	onBound  func(w *throttle.Window)
 	onLost   func(w *throttle.Window)
 	onPeek   func(w *throttle.Window)
@@ -18,22 +18,18 @@ type variant struct {
 	onNewID  func(w *throttle.Window, id int64, epoch int16) bool
 	onHear   func(s *sim, i int, r throttle.Report) throttle.Finding
 	onWire   func(s *sim, i int, b *batch, send *throttle.Send)
-	caution  func(s *sim, p *part)
 	restart  func(s *sim, p *part)  // when metadata leaves the partition out
 	losing   func(s *sim, i int)    // before the window hears of a lost connection
 	answered func(s *sim, m *piece) // before an answer is settled
 
 	movesUndrained    bool // uses the new leader while the old one owes answers
 	newIDAnyTime      bool
-	idleBlind         bool // does not mind that brokers forget after a pause
-	stampBlind        bool // sends old records that are in doubt again
 	epochBlind        bool // does not mind a new leader epoch
 	topicBlind        bool // does not mind a new topic id
 	losesWakeUp       bool
 	deafToThrottle    bool
 	timesFromWrite    bool // the request timeout runs from the write
 	answersTwice      bool
-	trustsSilence     bool // takes what a response leaves out for written
 	readsPastTheMark  bool // also what is not replicated
 	forgetsTheWord    bool // of the broker, with the first answer of a replay
 	takesAnyAnswer    bool // of a connection, for that to its latest question

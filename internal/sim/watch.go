@@ -22,13 +22,17 @@ type wire struct {
 // watch judges what goes over the wire, by what was written and answered, and
 // without a look into the window.
 type watch struct {
-	healthy bool   // a success, and no failure since, on this connection
-	failed  bool   // a failure, and not everything is answered since
-	refused bool   // the oldest unresolved batch was refused in this replay
-	heard   int64  // time of the last success
-	hinted  uint64 // number, counted from 1, of the batch that a broker named as its last
-	led     int32  // leader epoch of who gave it
-	latest  wire   // of the batch that had the last success
+	healthy  bool   // a success, and no failure since, on this connection
+	failed   bool   // a failure, and not everything is answered since
+	refused  bool   // the oldest unresolved batch was refused in this replay
+	heard    int64  // time of the last success
+	hinted   uint64 // number, counted from 1, of the batch that a broker named as its last
+	led      int32  // leader epoch of who gave it
+	believed int32  // the one that the client knew of then
+	dated    bool   // there was a success in this epoch
+	stamp    int64  // of its batch
+	cautious bool   // brokers may forget at any moment
+	latest   wire   // of the batch that had the last success
 
 	pid       int32 // of the latest first write
 	epoch     int16
@@ -72,7 +76,7 @@ func (s *sim) watchWrite(i int, b *batch, send throttle.Send) {
 		s.violate("I12: a replay that does not begin with the oldest")
 	case k.healthy && first && !alone && s.now-k.heard > s.opt.Expiration/2:
 		s.violate("I12: the gate is not armed after a pause")
-	case p.cautious && first && !alone:
+	case k.cautious && first && !alone:
 		s.violate("I12: a new batch in company behind an old timestamp")
 	}
 	if first {
@@ -81,6 +85,25 @@ func (s *sim) watchWrite(i int, b *batch, send throttle.Send) {
 	b.wire, k.hinted = n, 0
 	k.failed = k.failed && !alone
 }
+
+// watchCaution looks for timestamps by which a broker may forget the producer at any
+// moment: one batch is to be in flight then.
+func (s *sim) watchCaution(i int) {
+	p := &s.parts[i]
+	k := &p.watch
+	on := k.dated && s.isOld(k.stamp)
+	for n := p.head; n < len(p.q) && !on; n++ {
+		on = p.q[n].early
+	}
+	s.effectIf(on && !k.cautious, eStale)
+	if on && !k.cautious && k.healthy {
+		k.gated(p.win.Outstanding() > 0)
+	}
+	k.cautious = on
+}
+
+// isOld says that a timestamp is so old that a broker may forget by it.
+func (s *sim) isOld(stamp int64) bool { return s.now-stamp > s.opt.Expiration/2+millis }
 
 // watchFirst judges the first write of a batch in an epoch.
 func (s *sim) watchFirst(i int, b *batch, n wire) {
@@ -169,8 +192,9 @@ func (s *sim) watchAnswer(i int, number uint64, a throttle.Answer) {
 		s.effectIf(k.refused && number > p.base, eProvenInReplay)
 		s.effectIf(k.refused && !b.wire.open, eVouched)
 		k.refused, k.unsettled, k.heard, k.latest = false, false, s.now, b.wire
-		k.healthy = !k.failed && !p.cautious
-		k.failed = k.failed && left || p.cautious && left
+		k.dated, k.stamp, k.believed = true, b.stamp, p.leaderEpoch
+		k.healthy = !k.failed && !k.cautious
+		k.failed = k.failed && left || k.cautious && left
 		for j := p.head; j <= p.head+int(number-p.base); j++ {
 			p.q[j].wire.open = false
 		}
