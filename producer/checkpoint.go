@@ -38,7 +38,8 @@ type Checkpoint struct {
 	Taken time.Time
 
 	// Verified is PartitionCheckpoint.Verified of every partition of topics that
-	// are not among Topics.
+	// are not among Topics. It is zero, as are all others, once a record of the
+	// lane had a timestamp of its own: brokers forget by those.
 	Verified time.Time
 
 	// Topics are those that the lane writes to, in order of their names. Empty
@@ -83,6 +84,18 @@ type PartitionCheckpoint struct {
 
 	// LogEnd is where the log ended then; 0 if that is not known.
 	LogEnd int64
+}
+
+// forgetVerified makes it one of a lane of which leaders may forget anything at any
+// moment: a record of it had a timestamp of its own.
+func (c *Checkpoint) forgetVerified() {
+	c.Verified = time.Time{}
+	for i := range c.Topics {
+		c.Topics[i].Verified = time.Time{}
+	}
+	for i := range c.Partitions {
+		c.Partitions[i].Verified = time.Time{}
+	}
 }
 
 // String is a short summary.

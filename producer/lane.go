@@ -49,6 +49,7 @@ type Lane struct {
 	marked    atomic.Time
 	firstMark sync.Once
 	surveyed  atomic.Time  // when the verifier was asked last to look after it
+	dated     atomic.Bool  // a record had a timestamp of its own
 	awaiting  atomic.Int32 // marks that wait for declared topics to be known
 
 	topicsMu sync.Mutex

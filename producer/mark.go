@@ -189,10 +189,14 @@ func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
 	slices.SortFunc(m.parts, func(a, b PartitionCheckpoint) int {
 		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 	})
-	return Checkpoint{
+	c := Checkpoint{
 		ClusterID: m.lane.pr.clusterID.Load(), ProducerID: m.id.producerID, Epoch: m.id.epoch,
 		Taken: m.taken, Verified: m.lane.verifiedSince(), Topics: slices.Clone(m.topics), Partitions: slices.Clone(m.parts),
-	}, nil
+	}
+	if m.lane.dated.Load() {
+		c.forgetVerified()
+	}
+	return c, nil
 }
 
 // placeMark seals the open batch, so that the mark does not lie inside one, and
@@ -226,15 +230,16 @@ func (p *partition) passMarks() {
 }
 
 func (p *partition) checkpoint(m *Mark) PartitionCheckpoint {
+	verified, end := p.memory.Shown(throttle.Sequence(p.pos.next), p.topic.lane.sharing(), m.taken)
 	pc := PartitionCheckpoint{
 		Topic: p.topic.name, TopicID: p.topic.knownID(), Partition: p.index,
 		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
-		Verified: p.memory.VerifiedAt(p.topic.lane.sharing(), m.taken),
+		Verified: verified,
 	}
 	if p.pos == (position{offset: -1}) {
 		pc.Epoch = m.id.epoch
 	}
-	if end := p.memory.End(); end > pc.Offset+1 {
+	if end > pc.Offset+1 {
 		pc.LogEnd = end
 	}
 	return pc

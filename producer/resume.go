@@ -64,6 +64,7 @@ func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 	for _, pc := range c.Partitions {
 		l.resumed.partitions[pc.place()] = pc
 	}
+	l.surveyed.Store(time.Now()) // not before it is known what its records are like
 	l.identity.Store(&identity{producerID: c.ProducerID, epoch: c.Epoch, broker: -1})
 	pr.add(l)
 	if err := l.resume(ctx); err != nil {
@@ -305,6 +306,11 @@ func (p *partition) carryOn(at position, id *identity) {
 // hearOfOthers acts on the broker's entry where other processes may have
 // written the same records, or still write.
 func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now time.Time, fx *effects) {
+	if p.open != nil && p.sealed.len() == 0 {
+		// The answer is about this batch. One that is in the log must not be sent:
+		// a broker that forgets the lane in between would take it for new.
+		p.shutBatch()
+	}
 	epoch := int32(p.win.State().Epoch)
 	if p.pos.next == 0 && e.Epoch < epoch {
 		report.Known = false // of this lane it knows nothing
@@ -444,7 +450,7 @@ func (p *partition) chainRead(x *audit, err error, fx *effects, now time.Time) {
 		return
 	}
 	if c.Known && c.Epoch == int32(p.win.State().Epoch) {
-		p.memory.Saw(throttle.Sequence(c.Last))
+		p.memory.Saw(throttle.Sequence(c.Last), throttle.Sequence(p.pos.next))
 	}
 	p.memory.ReadTo(c.Next)
 	p.inquiry.wanted = true

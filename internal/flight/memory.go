@@ -39,6 +39,10 @@ type Memory struct {
 	// before next, if anything was seen.
 	next throttle.Sequence
 	seen bool
+	// before is what was verified before that was seen. A checkpoint of a point
+	// that lies before next says no more: whoever resumes there has to read the log
+	// from there again, for it does not know next.
+	before shown
 	// readBy is the leader whose log was read to its end a moment ago. That settles
 	// its next answer, whatever the timestamps of records are.
 	readBy Leader
@@ -51,6 +55,15 @@ type Sharing struct {
 	// Since is what is known of all partitions: nothing was written behind the lane
 	// by then. At its first mark no other process had its producer ID.
 	Since time.Time
+	// Dated: a record of the lane had a timestamp of its own. Brokers forget by
+	// those, and the records to come may have any.
+	Dated bool
+}
+
+// shown is one verification.
+type shown struct {
+	at  time.Time
+	end int64
 }
 
 // NewMemory returns the memory of brokers that have heard nothing yet.

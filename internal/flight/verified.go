@@ -12,14 +12,27 @@ func (m *Memory) Resume(verified time.Time, end int64) { m.verified, m.end = ver
 
 // VerifiedAt is when it was last verified that nothing is behind what the lane has
 // written.
-func (m *Memory) VerifiedAt(s Sharing, now time.Time) time.Time {
+func (m *Memory) VerifiedAt(s Sharing, now time.Time) time.Time { return s.latest(m.verified, now) }
+
+func (s Sharing) latest(at, now time.Time) time.Time {
 	switch {
 	case s.Alone:
 		return now
-	case s.Since.After(m.verified):
+	case s.Since.After(at):
 		return s.Since
 	}
-	return m.verified
+	return at
+}
+
+// Shown is what a checkpoint may say of the point up to which all is written: when
+// it was verified that nothing is behind, and where the log ended then, 0 if that is
+// not known.
+func (m *Memory) Shown(here throttle.Sequence, s Sharing, now time.Time) (at time.Time, end int64) {
+	v := shown{m.verified, m.end}
+	if _, ahead := m.Ahead(here); ahead {
+		v = m.before
+	}
+	return s.latest(v.at, now), v.end
 }
 
 // End is where the log of the partition ended when it was verified, 0 if that is
@@ -39,7 +52,7 @@ func (m *Memory) Newer(at time.Time) bool { return at.After(m.verified) }
 // something, it would still remember it. begun says that the lane is known to have
 // written here before.
 func (m *Memory) ShowsAll(q Queue, s Sharing, begun bool, now time.Time) bool {
-	if !m.remembers(m.VerifiedAt(s, now), now) {
+	if !m.remembers(m.VerifiedAt(s, now), now) || s.Dated && !s.Alone && !m.brokersTime {
 		return false
 	}
 	for i := range q.Sealed() {
@@ -53,8 +66,14 @@ func (m *Memory) ShowsAll(q Queue, s Sharing, begun bool, now time.Time) bool {
 	return true
 }
 
-// Saw notes that the log holds everything of the lane up to that sequence.
-func (m *Memory) Saw(last throttle.Sequence) { m.next, m.seen = last.Add(1), true }
+// Saw notes that the log holds everything of the lane up to that sequence, which
+// may be more than what is written up to here.
+func (m *Memory) Saw(last, here throttle.Sequence) {
+	if _, ahead := m.Ahead(here); !ahead {
+		m.before = shown{m.verified, m.end}
+	}
+	m.next, m.seen = last.Add(1), true
+}
 
 // ReadTo notes how far the log was read: a reading that broke off goes on there.
 func (m *Memory) ReadTo(end int64) { m.end = max(m.end, end) }
