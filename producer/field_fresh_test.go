@@ -164,3 +164,47 @@ func TestDeadlineIsNotStretched(t *testing.T) {
 		r.judge()
 	})
 }
+
+// R7: so it is with the very first records of a partition, or of an epoch, of which
+// nothing was acknowledged yet. What brokers remember of them dates from when they
+// were sent.
+func TestFirstInDoubtForTooLongIsUnknown(t *testing.T) {
+	brokersTime := silent()
+	brokersTime.LogAppendTime = true
+	for name, cc := range map[string]producertest.Config{"asking": topics(1), "silence": silent(), "the broker's timestamps": brokersTime} {
+		for what, before := range map[string]int{"of a partition": 0, "of an epoch": 2} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, cc, func(c *config.Config) {
+						c.ProducerIDExpiration, c.DeliveryTimeout = 10*time.Minute, time.Hour
+					})
+					for range before {
+						r.sync(t.Context(), producer.Record{}, 10)
+					}
+					if before > 0 { // the next one begins an epoch
+						time.Sleep(11 * time.Minute)
+						if err := r.c.ForgetProducers("t", 0); err != nil {
+							t.Fatal(err)
+						}
+					}
+					r.c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+						_ = r.c.Stop(0)
+						return producertest.Drop()
+					})
+					n := r.produce(t.Context(), producer.Record{}, 10)
+					time.Sleep(11 * time.Minute)
+					r.c.OnProduce(nil)
+					if err := errors.Join(r.c.ForgetProducers("t", 0), r.c.Start(0)); err != nil {
+						t.Fatal(err)
+					}
+					r.flush(time.Minute)
+					if res := r.result(n); res.Outcome == producer.NotWritten {
+						t.Errorf("%+v", res)
+					}
+					r.sync(t.Context(), producer.Record{}, 10)
+					r.judge() // once each
+				})
+			})
+		}
+	}
+}

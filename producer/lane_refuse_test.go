@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Where carrying on could only be a guess, Resume refuses and says why.
@@ -114,4 +115,39 @@ func TestResumeEndsWithItsProducer(t *testing.T) {
 		end(t, p2)
 		wg.Wait()
 	})
+}
+
+// A broker that answers for a moment as a deposed leader does, with less than was
+// acknowledged, has lost nothing: Resume looks again.
+func TestResumeDoesNotBelieveItsFirstLook(t *testing.T) {
+	for lies, lasting := range map[int]bool{1: false, 3: false, 1 << 20: true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, topics(1))
+			p := newProducer(t, c, nil)
+			l := p.Lane()
+			produceAll(t, l, 0, 5, numbered)
+			cp := mustCheckpoint(t, l)
+			end(t, p)
+			left := lies
+			c.OnResponse(func(r *producertest.Response) {
+				if m, ok := r.Message.(*kmsg.DescribeProducersResponse); ok && left > 0 {
+					left--
+					for i := range m.Topics[0].Partitions[0].ActiveProducers {
+						m.Topics[0].Partitions[0].ActiveProducers[i].LastSequence = 2
+					}
+				}
+			})
+			began := time.Now()
+			l, err := newProducer(t, c, nil).Resume(t.Context(), cp)
+			switch {
+			case lasting && (!errors.Is(err, producer.ErrDataLoss) || time.Since(began) < 10*time.Second):
+				t.Errorf("%v after %v", err, time.Since(began))
+			case !lasting && err != nil:
+				t.Errorf("after %d answers of another broker: %v", lies, err)
+			case !lasting:
+				produceAll(t, l, 5, 8, numbered)
+				wantCount(t, c, 0, 8)
+			}
+		})
+	}
 }
