@@ -126,9 +126,28 @@ type Config struct {
 	// it is asked for again without any error. Not 0. Default 5 min.
 	MetadataMaxAge time.Duration
 
+	// MetadataMaxIdle (metadata.max.idle.ms) is after how long without a record a
+	// topic is forgotten (KIP-526), so that it leaves the metadata requests. What
+	// lanes write to stays. Not 0. Default 5 min.
+	MetadataMaxIdle time.Duration
+
 	// AllowAutoCreateTopics (allow.auto.create.topics) lets the broker create an
-	// unknown topic, if the broker's own settings allow it. Default true.
+	// unknown topic, if the broker's own settings allow it. It is asked to only while
+	// a record waits for the topic. Default true.
 	AllowAutoCreateTopics bool
+
+	// CheckCluster (metadata.cluster.check.enable) refuses brokers of another
+	// cluster than the one that answered first. False: where the bootstrap servers
+	// lead to another one the producer goes on there; what is under way then is
+	// Unknown, what waits is NotWritten, and lanes stop. Default true.
+	CheckCluster bool
+
+	// RefusalGrace (sluice.refusal.grace.ms) is how long a record waits while the
+	// brokers refuse a login, a certificate, the rights or each version that is
+	// spoken here. After that it fails as NotWritten, with that reason. The producer
+	// goes on asking, and later records are written once it is let in. 0 waits for
+	// nothing. Default 5 s.
+	RefusalGrace time.Duration
 
 	// ProducerIDExpiration (producer.id.expiration.ms) is the broker setting of
 	// that name: after this time without a batch a broker may forget a producer.
@@ -241,7 +260,10 @@ func Default() Config {
 		ReconnectBackoff:      50 * time.Millisecond,
 		ReconnectBackoffMax:   time.Second,
 		MetadataMaxAge:        5 * time.Minute,
+		MetadataMaxIdle:       5 * time.Minute,
 		AllowAutoCreateTopics: true,
+		CheckCluster:          true,
+		RefusalGrace:          5 * time.Second,
 		ProducerIDExpiration:  24 * time.Hour,
 	}
 }

@@ -89,7 +89,7 @@ func TestFieldsOutOfRange(t *testing.T) {
 		"max.in.flight.sequence.number.per.connection": "1073741825", "max.in.flight.batches.per.partition": "-1",
 		"request.timeout.ms": "2562047h47m16.854775807s", "delivery.timeout.ms": "0", "socket.connection.setup.timeout.ms": "0",
 		"retry.backoff.ms": "500µs", "retry.backoff.max.ms": "0", "reconnect.backoff.ms": "0", "reconnect.backoff.max.ms": "0",
-		"metadata.max.age.ms": "0", "producer.id.expiration.ms": "0", "connections.per.broker": "0",
+		"metadata.max.age.ms": "0", "metadata.max.idle.ms": "0", "producer.id.expiration.ms": "0", "connections.per.broker": "0",
 		"compression.type": "(5)", "security.protocol": "(-1)", "sasl.mechanism": "(99)",
 	}
 	for name := range want {

@@ -2,7 +2,6 @@ package producer
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -17,14 +16,16 @@ import (
 // pinned to it. It connects when there is something to send; its loop is the
 // only writer of the connection.
 type broker struct {
-	pr     *Producer
-	id     int32
-	share  *share // of the budget, for all connections to the broker
-	addr   atomic.String
-	err    atomic.Error         // of the latest attempt to connect
-	window atomic.Int32         // sequences, as the latest connection was told; 0: stock
-	link   atomic.Pointer[link] // nil while there is none
-	woken  chan struct{}
+	pr      *Producer
+	id      int32
+	share   *share // of the budget, for all connections to the broker
+	addr    atomic.String
+	err     atomic.Error         // of the latest attempt to connect
+	refused denials              // by the broker
+	retired atomic.Bool          // metadata no longer names it
+	window  atomic.Int32         // sequences, as the latest connection was told; 0: stock
+	link    atomic.Pointer[link] // nil while there is none
+	woken   chan struct{}
 
 	mu    sync.Mutex
 	ready []*partition // to be looked at
@@ -37,6 +38,7 @@ type broker struct {
 	timers timers
 	timer  *time.Timer
 	out    output
+	said   said
 }
 
 func newBroker(pr *Producer, id int32, share *share) *broker {
@@ -99,6 +101,9 @@ func (b *broker) run(ctx context.Context) {
 		b.collect(time.Now())
 		b.todo.keep(func(p *partition) bool { return p.wants(b) })
 		if b.todo.first() == nil {
+			if b.mayEnd() {
+				return
+			}
 			b.wait(ctx, b.timers.first())
 			continue
 		}
@@ -106,24 +111,49 @@ func (b *broker) run(ctx context.Context) {
 			backoff.Reset()
 			continue
 		}
-		// Not reached, or reached and left without an answer: both can go on
-		// for long.
+		// Not reached, left without an answer, or soon after one: all of it can go
+		// on for long.
 		b.pause(ctx, backoff.Next(rand.Float64()))
 	}
 }
 
-// once is the life of one connection. It reports whether it was of any use.
+// retire lets the sender end once it has nothing to do: no partition will be led by
+// its broker again.
+func (b *broker) retire() {
+	b.retired.Store(true)
+	b.nudge()
+}
+
+func (b *broker) mayEnd() bool {
+	if !b.retired.Load() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.ready) == 0 && b.todo.first() == nil
+}
+
+// once is the life of one connection. It reports whether it was of any use: whether
+// the broker answered, and went on for some time. One that answers once and hangs up
+// would otherwise be dialled as fast as it does.
 func (b *broker) once(ctx context.Context) bool {
 	l, err := b.connect(ctx)
 	b.err.Store(err)
+	b.refused.note(err, time.Now())
 	switch {
 	case err == nil:
 		b.link.Store(l)
 		defer b.link.Store(nil)
-		return b.serve(ctx, l)
+		if l.cluster != "" && l.cluster != b.pr.clusterID.Load() { // it became another one meanwhile, see moveTo
+			l.die(ErrOtherCluster)
+		}
+		begun := time.Now()
+		return b.serve(ctx, l) && time.Since(begun) >= b.pr.cfg.ReconnectBackoffMax
 	case ctx.Err() == nil:
 		b.pr.stats.dialFailures.Add(1)
-		b.pr.log.Warn("cannot connect", "broker", b.id, "addr", b.addr.Load(), "err", err)
+		if b.said.anew(err, time.Now()) {
+			b.pr.log.Warn("cannot connect", "broker", b.id, "addr", b.addr.Load(), "err", err)
+		}
 		b.pr.control.refresh()
 	}
 	return false
@@ -155,7 +185,7 @@ func (b *broker) pause(ctx context.Context, d time.Duration) {
 
 // connect dials the broker and learns what it allows.
 func (b *broker) connect(ctx context.Context) (*link, error) {
-	addr := b.addr.Load()
+	addr, ours := b.addr.Load(), b.pr.clusterID.Load()
 	c, err := b.pr.dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -163,13 +193,15 @@ func (b *broker) connect(ctx context.Context) (*link, error) {
 	version, ok := c.Version(produceKey, maxProduceVersion)
 	if !ok || version < minProduceVersion {
 		c.Abandon()
-		return nil, errors.New("broker offers no usable version of Produce")
+		return nil, &conn.Error{Addr: addr, Op: "Produce", Err: errNoProduce}
 	}
 	limits := b.limits(c)
 	b.pr.stats.connections.Add(1)
 	b.pr.log.Info("connected", "broker", b.id, "addr", addr, "produce_version", version,
 		"sequence_window", limits.Sequences, "window_from", b.windowFrom())
-	return newLink(b, c, limits, version), nil
+	l := newLink(b, c, limits, version)
+	l.cluster = ours
+	return l, nil
 }
 
 // limits is how far partitions on the connection may run ahead: as the broker
@@ -179,7 +211,7 @@ func (b *broker) limits(c *conn.Conn) throttle.Limits {
 	if err != nil {
 		b.pr.log.Warn("broker names an impossible sequence window, taken for a stock broker", "broker", b.id, "err", err)
 	}
-	if id := b.pr.latest.Load(); id != nil && id.broker == b.id && id.window > 0 && (window == 0 || id.window < window) {
+	if id := b.pr.latest.Load(); id != nil && id.names(b.id) && id.window > 0 && (window == 0 || id.window < window) {
 		window = id.window
 	}
 	b.window.Store(window)

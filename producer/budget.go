@@ -79,6 +79,13 @@ func (b *budget) newShare() *share {
 	return new(share)
 }
 
+// dropShare is for a broker that is gone. What its share still has counts.
+func (b *budget) dropShare() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shares--
+}
+
 // roomLocked is how much a share may take. There is nobody to be fair to where
 // there is one broker, and a share with nothing gets something.
 func (b *budget) roomLocked(s *share) int64 {

@@ -209,6 +209,7 @@ func (pr *Producer) deadlines(ctx context.Context) {
 			pr.eachLane(func(l *Lane) {
 				for _, t := range *l.topics.Load() {
 					t.fail(now.Add(-pr.cfg.DeliveryTimeout), because(ErrDeliveryTimeout, pr.control.lastError()))
+					t.endDenied(now)
 				}
 			})
 			pr.each(func(p *partition) { p.expire(now) })

@@ -48,8 +48,8 @@ func withhold(c *producertest.Cluster, broker int32, key int16) {
 }
 
 // K19: the first bootstrap server accepts, reads, and never answers, at each
-// stage that comes before the first record. It is left after its time, and the
-// other one serves.
+// stage that comes before the first record. It is left, and the other one
+// serves.
 func TestK19SilentBeforeTheFirstRecord(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) *tapped{
 		"dial": func(t *testing.T) *tapped {
@@ -85,7 +85,13 @@ func TestK19SilentBeforeTheFirstRecord(t *testing.T) {
 				begun := time.Now()
 				s.tens(0, 3)
 				s.flush(time.Minute)
-				if d := time.Since(begun); d < 2*time.Second || d > 4*time.Second {
+				// A silent set-up is overtaken; a connection that is set up gets the
+				// time of a request.
+				least, most := time.Duration(0), time.Second
+				if name == "metadata" || name == "producer id" {
+					least, most = 3*time.Second, 4*time.Second
+				}
+				if d := time.Since(begun); d < least || d > most {
 					t.Errorf("took %v", d)
 				}
 				s.judgeWritten()

@@ -39,7 +39,7 @@ func TestK34NoRightToProduce(t *testing.T) {
 		for range 10 {
 			r.produce(t.Context(), producer.Record{}, 10)
 		}
-		r.flush(5 * time.Second)
+		r.flush(6 * time.Second)
 		for n := range 10 {
 			if res := r.result(n); res.Outcome != producer.NotWritten || !errors.Is(res.Err, producer.Code(31)) {
 				t.Errorf("%+v", res)

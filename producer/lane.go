@@ -53,8 +53,8 @@ type Lane struct {
 	awaiting  atomic.Int32 // marks that wait for declared topics to be known
 
 	topicsMu sync.Mutex
-	topics   atomic.Pointer[map[string]*topic] // replaced as a whole
-	recent   atomic.Pointer[topic]             // the latest one looked for: most lanes have one
+	topics   topicSet
+	recent   atomic.Pointer[topic] // the latest one looked for: most lanes have one
 	shutting bool
 	closing  atomic.Bool // Close was called
 	closed   atomic.Bool // nothing is accepted any more
@@ -67,9 +67,7 @@ type failure struct {
 }
 
 func newLane(pr *Producer, stops bool) *Lane {
-	l := &Lane{pr: pr, stops: stops}
-	l.topics.Store(&map[string]*topic{})
-	return l
+	return &Lane{pr: pr, stops: stops}
 }
 
 // Lane returns a new lane. It costs nothing before its first record, with which
@@ -215,7 +213,7 @@ func (l *Lane) topic(name string) (*topic, error) {
 	if t := l.recent.Load(); t != nil && t.name == name {
 		return t, nil
 	}
-	if t := (*l.topics.Load())[name]; t != nil {
+	if t := l.topics.find(name); t != nil {
 		l.recent.Store(t)
 		return t, nil
 	}
@@ -223,17 +221,12 @@ func (l *Lane) topic(name string) (*topic, error) {
 		return nil, fmt.Errorf("%w: a topic name has 1 to 249 bytes, not %d", ErrInvalidRecord, len(name))
 	}
 	l.topicsMu.Lock()
-	old := *l.topics.Load()
-	if t := old[name]; t != nil || l.shutting || l.pr.closing.Load() {
+	if t := l.topics.find(name); t != nil || l.shutting || l.pr.closing.Load() {
 		l.topicsMu.Unlock()
 		if t == nil {
 			return nil, ErrClosed
 		}
 		return t, nil
-	}
-	all := make(map[string]*topic, len(old)+1)
-	for k, v := range old {
-		all[k] = v
 	}
 	t := &topic{
 		pr: l.pr, lane: l, name: name,
@@ -242,13 +235,12 @@ func (l *Lane) topic(name string) (*topic, error) {
 	if l.resumed != nil {
 		t.carryOn(l.resumed.topics[name])
 	}
-	all[name] = t
-	l.topics.Store(&all)
+	l.topics.add(t)
 	l.topicsMu.Unlock()
 	if l.identity.Load() == nil {
 		l.pr.control.renew(l)
 	}
-	l.pr.control.learn()
+	l.pr.control.learn(name)
 	return t, nil
 }
 

@@ -23,12 +23,14 @@ type link struct {
 	broker    *broker
 	conn      *conn.Conn
 	limits    throttle.Limits
-	version   int16        // of Produce
-	describes bool         // it offers DescribeProducers
-	inFlight  atomic.Int64 // bytes
-	answers   atomic.Int64 // to Produce requests
-	hungry    atomic.Bool  // the sender has something and may wait for room: each answer wakes it
-	choked    atomic.Bool  // changed under mu: as many requests as may be; only room wakes the sender
+	version   int16         // of Produce
+	cluster   string        // to which the broker belongs, "" if not known
+	ended     chan struct{} // closed once nothing is outstanding any more, after its death
+	describes bool          // it offers DescribeProducers
+	inFlight  atomic.Int64  // bytes
+	answers   atomic.Int64  // to Produce requests
+	hungry    atomic.Bool   // the sender has something and may wait for room: each answer wakes it
+	choked    atomic.Bool   // changed under mu: as many requests as may be; only room wakes the sender
 
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
@@ -72,6 +74,7 @@ func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *li
 	now := time.Now()
 	l := &link{
 		broker: b, conn: c, limits: limits, version: version, sent: now,
+		ended:   make(chan struct{}),
 		timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, now),
 	}
 	l.changed = sync.NewCond(&l.mu)
@@ -98,6 +101,13 @@ func (l *link) die(err error) {
 		l.changed.Broadcast()
 		l.broker.nudge()
 	}
+}
+
+// idle reports whether nothing is outstanding.
+func (l *link) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.requests.len() == 0 && len(l.writing) == 0
 }
 
 func (l *link) dead() error {

@@ -22,6 +22,7 @@ type partition struct {
 
 	mu          sync.Mutex
 	closed      bool
+	gone        bool // with its topic, see forgetIdle
 	win         *throttle.Window
 	ident       *identity // of the window
 	open        *batch    // takes records
@@ -189,6 +190,8 @@ const firstBuffer = 4 << 10
 
 func (p *partition) refuses() error {
 	switch {
+	case p.gone:
+		return errGone
 	case p.closed || p.topic.lane.closed.Load():
 		return ErrClosed
 	case p.fatal != nil:
@@ -316,6 +319,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 func (p *partition) expire(now time.Time) {
 	p.mu.Lock()
 	var fx effects
+	p.endDenied(now, &fx)
 	if p.due(now) {
 		p.settleDown(&fx, now)
 		fx.enqueue = p.target // what is behind the head may have waited for the same word

@@ -29,7 +29,6 @@ import (
 	"github.com/sluice-kafka/sluice/batcher"
 	"github.com/sluice-kafka/sluice/config"
 	"github.com/sluice-kafka/sluice/internal/compress"
-	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"go.uber.org/atomic"
 )
@@ -122,24 +121,6 @@ func (pr *Producer) start() {
 	pr.verifier.pr, pr.verifier.ctx = pr, ctx
 	pr.auditor = newAuditor(pr, ctx)
 	pr.loops.Go(func() { pr.deadlines(ctx) })
-}
-
-// dial connects to a broker. That one which was cut off while it said what it
-// speaks is not taken for an old one, is what modern is remembered for.
-func (pr *Producer) dial(ctx context.Context, addr string) (*conn.Conn, error) {
-	c, err := conn.Dial(ctx, addr, pr.connOptions())
-	if err == nil && c.Modern() {
-		pr.modern.Store(true)
-	}
-	return c, err
-}
-
-func (pr *Producer) connOptions() conn.Options {
-	return conn.Options{
-		ClientID: pr.cfg.ClientID, SoftwareName: "sluice", SoftwareVersion: softwareVersion(),
-		Modern: pr.modern.Load(),
-		Dial:   pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
-	}
 }
 
 var softwareVersion = sync.OnceValue(func() string {

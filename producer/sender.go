@@ -48,8 +48,10 @@ func newOutput(pr *Producer) output {
 }
 
 // serve sends on the connection until it dies or ctx ends, and then gives back
-// what has no answer. It reports whether the broker answered anything.
+// what has no answer. A sender that is retired ends it once nothing is outstanding.
+// It reports whether the broker answered anything.
 func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
+	defer close(l.ended)
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
@@ -80,6 +82,9 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 			b.flush(l)
 			b.ask(l, now)
 			continue
+		}
+		if b.mayEnd() && l.idle() {
+			break
 		}
 		b.wait(ctx, until)
 	}

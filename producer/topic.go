@@ -23,6 +23,7 @@ type topic struct {
 	// closedToUs is when a broker last would not answer a question about our state
 	// there, see mayAsk.
 	closedToUs atomic.Time
+	refused    denials      // by metadata
 	declared   atomic.Bool  // the lane was made for it, see Producer.Lane
 	spread     atomic.Int32 // partitions over which a lane spreads keys; 0: not known yet
 	verified   atomic.Time  // of the partitions that have had no record, see verified
@@ -33,6 +34,9 @@ type topic struct {
 	moving  int    // groups of them that are neither here nor elsewhere
 	missed  int    // answers in a row that did not show what is waited for
 	closed  bool
+	gone    bool // see forgetIdle
+
+	quiet quiet
 }
 
 // slots has a place for each partition of a topic. One is made with its first
@@ -61,8 +65,20 @@ func (t *topic) knownID() (id [16]byte) {
 	return id
 }
 
-// add gives a record its place: in a partition, or in the queue before it.
-func (t *topic) add(pin Pin, a *admission) (int32, error) {
+// add gives a record its place: in a partition, or in the queue before it. If the
+// topic is let go of at that moment, it does so in the one that takes its place.
+func (t *topic) add(pin Pin, a *admission) (at int32, err error) {
+	for {
+		if at, err = t.place(pin, a); !errors.Is(err, errGone) {
+			return at, err
+		}
+		if t, err = t.lane.instead(t); err != nil {
+			return at, err
+		}
+	}
+}
+
+func (t *topic) place(pin Pin, a *admission) (int32, error) {
 	if parts := t.known(pin); parts != nil {
 		return t.seat(parts, pin, a)
 	}
@@ -99,8 +115,12 @@ func (t *topic) wait(pin Pin, a *admission) (int32, error) {
 		at := t.choose(parts, pin, a)
 		return at, t.partition(parts, at).settleIn(a)
 	}
-	if t.closed {
+	if t.closed || t.gone {
+		gone := t.gone
 		t.mu.Unlock()
+		if gone {
+			return pin.next - 1, errGone
+		}
 		return pin.next - 1, ErrClosed
 	}
 	first := len(t.waiting) == 0
@@ -111,7 +131,7 @@ func (t *topic) wait(pin Pin, a *admission) (int32, error) {
 	}
 	t.mu.Unlock()
 	if first {
-		t.pr.control.refresh() // nobody asks for what nobody waits for
+		t.pr.control.learn(t.name) // nobody asks for what nobody waits for
 	}
 	return pin.next - 1, nil
 }
@@ -159,7 +179,7 @@ func (t *topic) makePartition(parts slots, at int32) *partition {
 	p := parts[at].Load()
 	if p == nil {
 		p = newPartition(t, at)
-		p.closed = t.closed
+		p.closed, p.gone = t.closed, t.gone
 		if leaders := t.led(); int(at) < len(leaders) {
 			p.follow(leaders[at])
 		}
@@ -365,4 +385,37 @@ func (t *topic) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.waiting) == 0
+}
+
+// isWaitedFor reports whether a record waits for the topic to be known, or the first
+// checkpoint of a lane that was made for it.
+func (t *topic) isWaitedFor() bool {
+	return !t.idle() || t.declared.Load() && t.lane.awaiting.Load() > 0
+}
+
+// hasUnsettled reports whether a partition has a record without an outcome.
+func (t *topic) hasUnsettled() bool {
+	parts := t.parts.Load()
+	if parts == nil {
+		return false
+	}
+	for i := range *parts {
+		if p := (*parts)[i].Load(); p != nil && p.unsettled(p.mark()) {
+			return true
+		}
+	}
+	return false
+}
+
+// endDenied gives up the records that wait for the topic and whose grace is over.
+func (t *topic) endDenied(now time.Time) {
+	if t.idle() {
+		return
+	}
+	grace := t.pr.cfg.RefusalGrace
+	for _, d := range []*denials{&t.refused, &t.pr.control.refused} {
+		if err := d.of(time.Time{}, now, grace); err != nil {
+			t.fail(now.Add(-grace), err)
+		}
+	}
 }

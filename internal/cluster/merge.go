@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -78,6 +79,24 @@ type merger struct {
 	next    Snapshot
 	changes Changes
 	changed bool
+	indexed bool // the index is not shared any more
+}
+
+// put sets a topic. The index is copied once, however many topics are new.
+func (m *merger) put(t *Topic) {
+	s := &m.next
+	if i, ok := s.index[t.Name]; ok {
+		s.topics[i] = t
+		return
+	}
+	if !m.indexed {
+		m.indexed = true
+		index := make(map[string]int, len(s.index)+1)
+		maps.Copy(index, s.index)
+		s.index = index
+	}
+	s.index[t.Name] = len(s.topics)
+	s.topics = append(s.topics, t)
 }
 
 func (m *merger) problemf(format string, args ...any) {

@@ -106,26 +106,27 @@ func (s *Snapshot) Leader(topic string, partition int32) (leader Broker, epoch i
 	return leader, p.LeaderEpoch, ok
 }
 
-// with returns a copy of s that knows t.
-func (s *Snapshot) with(t *Topic) *Snapshot {
+// Without returns a copy of s that does not know the topic.
+func (s *Snapshot) Without(topic string) *Snapshot {
+	at, ok := s.index[topic]
+	if !ok {
+		return s
+	}
 	next := *s
-	next.topics = slices.Clone(s.topics)
-	next.put(t)
+	next.topics = slices.Delete(slices.Clone(s.topics), at, at+1)
+	next.index = make(map[string]int, len(next.topics))
+	for i, t := range next.topics {
+		next.index[t.Name] = i
+	}
 	return &next
 }
 
-// put sets a topic in a snapshot whose slice of topics is not shared yet.
-func (s *Snapshot) put(t *Topic) {
-	if i, ok := s.index[t.Name]; ok {
-		s.topics[i] = t
-		return
-	}
-	index := make(map[string]int, len(s.topics)+1)
-	for i, known := range s.topics {
-		index[known.Name] = i
-	}
-	index[t.Name] = len(s.topics)
-	s.topics, s.index = append(s.topics, t), index
+// with returns a copy of s with t in the place of the topic of its name.
+func (s *Snapshot) with(t *Topic) *Snapshot {
+	next := *s
+	next.topics = slices.Clone(s.topics)
+	next.topics[s.index[t.Name]] = t
+	return &next
 }
 
 // clone returns a copy whose partitions may be changed.

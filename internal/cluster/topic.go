@@ -24,7 +24,7 @@ func (m *merger) topic(name string, answer *kmsg.MetadataResponseTopic) bool {
 		next = m.described(known, answer)
 	}
 	if !ok || !next.equal(known) {
-		m.next.put(next)
+		m.put(next)
 		m.changed = true
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -24,9 +25,17 @@ type Options struct {
 	// (KIP-511). Characters that Kafka does not allow there are replaced.
 	SoftwareName, SoftwareVersion string
 
-	// Dial opens the transport; nil is TCP. It must honour its context, and
-	// resolves the name anew at each call (K55).
+	// Dial opens the transport; nil is TCP. It gets the name as it is unless Lookup
+	// is set, too, and then resolves it anew at each call (K55).
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Lookup finds the addresses of a name, anew for each connection. Nil asks the
+	// system, unless Dial is set.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	// Check, if not nil, has the last word on a connection that is set up: an error
+	// counts like one of the login.
+	Check func(ctx context.Context, c *Conn) error
 
 	// TLS, if not nil, turns on TLS. ServerName is the dialled host unless
 	// set. Less than TLS 1.2 is never spoken, whatever MinVersion says.
