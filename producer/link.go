@@ -35,7 +35,7 @@ type link struct {
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
 	pace   time.Duration // between two requests that are not full, see depth.pace
-	idle   bool          // nothing was in flight when it was looked at last
+	empty  bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
 
 	mu       sync.Mutex
@@ -223,7 +223,7 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 		return false, time.Time{}
 	}
 	l.pace = l.depth.pace()
-	l.idle = l.requests.len()+len(l.writing) == 0
+	l.empty = l.requests.len()+len(l.writing) == 0
 	return true, time.Time{}
 }
 
@@ -254,7 +254,7 @@ func (l *link) due(b *batch, linger time.Duration, urgent bool) time.Time {
 	switch {
 	case !urgent && linger > 0:
 		return since.Add(linger)
-	case l.idle:
+	case l.empty:
 		return time.Time{}
 	}
 	return since.Add(l.pace)

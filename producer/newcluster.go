@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-kafka/sluice/internal/cluster"
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -48,7 +49,8 @@ func (p *partition) forsake(why error) {
 	p.resolve(p.win.Abort(), &fx)
 	p.win, p.base, p.ident = throttle.New(), 0, nil
 	p.link, p.inquiry, p.pending, p.resting = nil, inquiry{}, pending{}, false
-	p.anchor, p.acked, p.leaderEpoch, p.pos = anchor{}, noneAcked, -1, position{offset: -1}
+	p.memory = flight.NewMemory(p.pr.cfg.ProducerIDExpiration, p.shared)
+	p.leaderEpoch, p.pos = -1, position{offset: -1}
 	p.fatal = nil // a second owner was one of the former cluster
 	p.publish()
 	p.mu.Unlock()
