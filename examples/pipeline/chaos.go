@@ -36,22 +36,24 @@ func (s *stage) chaos(ctx context.Context) error {
 	if err = errors.Join(err, <-fed); err == nil {
 		err = s.liveOn(ctx)
 	}
-	fmt.Printf("%d kills in %.1fs: ", s.kills, time.Since(began).Seconds())
-	return errors.Join(err, s.judge(ctx))
+	did := fmt.Sprintf("%d kills in %.1fs, %d partitions added, %d logs read where a broker did not know the lane, %d had more of it: ",
+		s.kills, time.Since(began).Seconds(), s.grown, s.read.Load(), s.forgotten.Load())
+	return errors.Join(err, s.judge(ctx, did))
 }
 
 // kill goes through all lives but the last. Some end with a pause, which outlasts
 // the start of the next life.
 func (s *stage) kill(ctx context.Context) error {
 	var sleeper *child
+	pauses := s.pauses // to come
 	for life := range s.kills {
-		c, err := s.live(ctx, sleeper)
+		c, err := s.live(ctx, sleeper, s.growsIn(life))
 		if err != nil {
 			return fmt.Errorf("life %d: %w", life+1, err)
 		}
 		sleeper = nil
-		if left := s.kills - life; rand.IntN(left) < s.pauses {
-			s.pauses--
+		if left := s.kills - life; rand.IntN(left) < pauses {
+			pauses--
 			if err = c.pause(); err == nil {
 				sleeper = c
 			}
@@ -86,7 +88,7 @@ func (s *stage) keepFeeding(ctx, until context.Context) error {
 
 // live is one life, up to the moment at which it is to end. If somebody sleeps,
 // it wakes up meanwhile, and both do the same work, until it dies or is killed.
-func (s *stage) live(ctx context.Context, sleeper *child) (*child, error) {
+func (s *stage) live(ctx context.Context, sleeper *child, grow bool) (*child, error) {
 	c, err := s.newChild(ctx)
 	if err != nil {
 		return nil, err
@@ -94,6 +96,11 @@ func (s *stage) live(ctx context.Context, sleeper *child) (*child, error) {
 	if sleeper != nil {
 		s.progress.waitNotes(c.ended, 1+rand.IntN(4))
 		if err := wake(sleeper.cmd.Process); err != nil {
+			return nil, err
+		}
+	}
+	if grow {
+		if err := s.addPartition(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -110,6 +117,30 @@ func (s *stage) live(ctx context.Context, sleeper *child) (*child, error) {
 		}
 	}
 	return c, nil
+}
+
+// growsIn reports whether a partition is added to the output in a life, as in up
+// to three of them.
+func (s *stage) growsIn(life int) bool {
+	every := s.kills/4 + 1
+	return s.grow && life%every == every-1
+}
+
+// addPartition adds a partition to the output while a process writes to it, once
+// each of its lanes has a state, and so the number of partitions that it keeps to.
+func (s *stage) addPartition(ctx context.Context, c *child) error {
+	begun := map[int32]int64{}
+	for partition := range s.partitions {
+		begun[int32(partition)] = 1
+	}
+	if s.progress.waitSaved(c.ended, begun) != nil {
+		return c.fault()
+	}
+	s.grown++
+	if s.embedded != nil {
+		return s.embedded.AddPartitions(s.output, 1)
+	}
+	return growTopic(ctx, s.addrs, s.output, s.partitions+s.grown)
 }
 
 // liveOn is the life that gets everything done.

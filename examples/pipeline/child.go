@@ -9,13 +9,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 )
 
 // child is the pipeline as another process.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer // its end tells the child to stop
-	stderr bytes.Buffer
+	stderr childLog
 	exit   error
 	ended  context.Context // when the process has
 }
@@ -27,11 +28,12 @@ func (s *stage) newChild(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: exec.CommandContext(ctx, self, "-brokers", s.list(), "-input", s.input, "-output", s.output,
-		"-state", s.state, "-every", s.every.String(), "-expiration", s.expiration.String(), "-attached", fmt.Sprintf("-v=%t", s.verbose))}
-	c.cmd.Stderr = &c.stderr
+		"-state", s.state, "-every", s.every.String(), "-expiration", s.expiration.String(), "-attached", "-v", fmt.Sprintf("-event-time=%t", s.eventTime))}
+	c.stderr.count = &s.readings
 	if s.verbose {
-		c.cmd.Stderr = io.MultiWriter(&c.stderr, os.Stderr)
+		c.stderr.copy = os.Stderr
 	}
+	c.cmd.Stderr = &c.stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (c *child) kill() error {
 	}
 	c.cmd.Process.Kill()
 	<-c.ended.Done()
-	if bytes.Contains(c.stderr.Bytes(), []byte("pipeline: ")) {
+	if bytes.Contains(c.stderr.said.Bytes(), []byte("pipeline: ")) {
 		return c.fault() // it was quicker
 	}
 	return nil
@@ -100,5 +102,50 @@ func (c *child) stop() error {
 }
 
 func (c *child) fault() error {
-	return fmt.Errorf("%w: %v: %s", errEnded, c.exit, bytes.TrimSpace(c.stderr.Bytes()))
+	return fmt.Errorf("%w: %v: %s", errEnded, c.exit, bytes.TrimSpace(c.stderr.said.Bytes()))
+}
+
+// childLog takes the standard error of a child: what its producer logs, and why it
+// ended.
+type childLog struct {
+	copy  *os.File // nil: to nowhere
+	count *readings
+	rest  []byte       // the beginning of a line
+	said  bytes.Buffer // without what the producer logged
+}
+
+// readings are how often lanes read a log to find out how far they had come, as a
+// broker did not know them.
+type readings struct {
+	read      atomic.Int64
+	forgotten atomic.Int64 // there was more than the checkpoint said: the broker had forgotten it
+}
+
+func (l *childLog) Write(b []byte) (int, error) {
+	if l.copy != nil {
+		l.copy.Write(b)
+	}
+	l.rest = append(l.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(b), nil
+		}
+		l.take(line)
+		l.rest = append(l.rest[:0], rest...)
+	}
+}
+
+// take counts the readings, and keeps what the producer did not log.
+func (l *childLog) take(line []byte) {
+	switch {
+	case !bytes.HasPrefix(line, []byte("time=")):
+		l.said.Write(line)
+		l.said.WriteByte('\n')
+	case bytes.Contains(line, []byte(`msg="read the log"`)) && bytes.Contains(line, []byte(" for=chain ")):
+		l.count.read.Add(1)
+		if bytes.Contains(line, []byte(" seen=true ")) {
+			l.count.forgotten.Add(1)
+		}
+	}
 }

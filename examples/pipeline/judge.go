@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/sluice-kafka/sluice/producer"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -14,8 +16,8 @@ type verdict struct {
 	Lost      int // due, and not there
 	Doubled   int // there more than once
 	Swapped   int // behind one that is made of later input of the same partition
-	Foreign   int // made of no input
-	Misplaced int // in another partition than others with the same key
+	Foreign   int // made of no input, or at another time
+	Misplaced int // where their key does not belong
 	First     []string
 }
 
@@ -37,9 +39,21 @@ func (v *verdict) fault(counter *int, format string, args ...any) {
 	}
 }
 
+// rules is what the output has to follow from.
+type rules struct {
+	transform  func(*kgo.Record) []producer.Record
+	partitions int // of the output, when the pipeline began
+}
+
+// home says where the partitioner of Kafka's clients puts a key.
+func (r rules) home() func(key []byte) int32 {
+	p := kgo.StickyKeyPartitioner(nil).ForTopic("")
+	return func(key []byte) int32 { return int32(p.Partition(&kgo.Record{Key: key}, r.partitions)) }
+}
+
 // judge reads both topics with a consumer that knows nothing of the pipeline,
 // and compares. Nothing may be written to them meanwhile.
-func judge(ctx context.Context, brokers []string, input, output string) (verdict, error) {
+func judge(ctx context.Context, brokers []string, input, output string, by rules) (verdict, error) {
 	in, err := readAll(ctx, brokers, input)
 	if err != nil {
 		return verdict{}, err
@@ -48,31 +62,32 @@ func judge(ctx context.Context, brokers []string, input, output string) (verdict
 	if err != nil {
 		return verdict{}, err
 	}
-	return compare(in, out), nil
+	return compare(in, out, by), nil
 }
 
 // due is an output record that must be there once.
 type due struct {
 	from  int32 // input partition
 	place int   // among all that its input partition gives
+	time  time.Time
 	seen  bool
 }
 
-func compare(in, out map[int32][]*kgo.Record) (v verdict) {
+func compare(in, out map[int32][]*kgo.Record, by rules) (v verdict) {
 	all := map[string]*due{}
 	name := func(key, value []byte) string { return fmt.Sprintf("%q of %q", key, value) }
 	for from, records := range in {
 		place := 0
 		for _, r := range records {
 			v.In++
-			for _, want := range transform(r) {
-				all[name(want.Key, want.Value)] = &due{from: from, place: place}
+			for _, want := range by.transform(r) {
+				all[name(want.Key, want.Value)] = &due{from: from, place: place, time: want.Timestamp}
 				place++
 			}
 		}
 	}
 	v.Want = len(all)
-	home := map[string]int32{}
+	home := by.home()
 	for partition, records := range out {
 		last := map[int32]int{}
 		for _, r := range records {
@@ -80,7 +95,7 @@ func compare(in, out map[int32][]*kgo.Record) (v verdict) {
 			what := name(r.Key, r.Value)
 			d := all[what]
 			switch {
-			case d == nil:
+			case d == nil, !d.time.IsZero() && !d.time.Equal(r.Timestamp):
 				v.fault(&v.Foreign, "foreign: %s at %d/%d", what, partition, r.Offset)
 				continue
 			case d.seen:
@@ -89,10 +104,10 @@ func compare(in, out map[int32][]*kgo.Record) (v verdict) {
 			case d.place+1 < last[d.from]:
 				v.fault(&v.Swapped, "out of order: %s at %d/%d", what, partition, r.Offset)
 			}
-			if at, known := home[string(r.Key)]; known && at != partition {
+			if partition != home(r.Key) {
 				v.fault(&v.Misplaced, "misplaced: %s at %d/%d", what, partition, r.Offset)
 			}
-			d.seen, last[d.from], home[string(r.Key)] = true, d.place+1, partition
+			d.seen, last[d.from] = true, d.place+1
 		}
 	}
 	for what, d := range all {

@@ -117,6 +117,27 @@ func createTopic(ctx context.Context, brokers []string, topic string, partitions
 	return nil
 }
 
+// growTopic adds partitions to a topic until it has so many.
+func growTopic(ctx context.Context, brokers []string, topic string, partitions int) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t := kmsg.NewCreatePartitionsRequestTopic()
+	t.Topic, t.Count = topic, int32(partitions)
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	req.Topics, req.TimeoutMillis = append(req.Topics, t), int32(grace.Milliseconds())
+	resp, err := req.RequestWith(ctx, client)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].ErrorCode)
+	}
+	if err != nil {
+		return fmt.Errorf("adding partitions to topic %q: %w", topic, err)
+	}
+	return nil
+}
+
 // readAll reads a topic to which nothing is written any more, from beginning to
 // end: its records by partition, in the order of the log.
 func readAll(ctx context.Context, brokers []string, topic string) (map[int32][]*kgo.Record, error) {

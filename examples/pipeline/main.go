@@ -9,6 +9,13 @@
 // and again at random moments, and then compares all output with all input; the
 // exit status is the verdict.
 //
+// With -event-time the words keep the timestamps of their sentences, which are days
+// old where the sentences are made here: brokers forget the producer by them all the
+// time, and the pipeline finds in their logs how far it came. (With -pauses as well
+// the embedded brokers only forget each 10 minutes. No two processes may write such
+// records at once while brokers forget.) With -grow partitions are added to the output
+// meanwhile: the words stay where they were.
+//
 // To make it yours copy pipeline.go, worker.go, store.go and offsets from
 // kafka.go, and write your own transform.
 package main
@@ -27,6 +34,8 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/config"
+	"github.com/sluice-kafka/sluice/producer"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 type options struct {
@@ -39,6 +48,8 @@ type options struct {
 	verbose       bool
 	chaos         bool
 	kills, pauses int
+	eventTime     bool
+	grow          bool
 	records       int
 	partitions    int
 	window        int
@@ -51,12 +62,14 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.output, "output", "", "topic to write; empty, where the sentences are made here: a new one")
 	f.StringVar(&o.state, "state", "pipeline-state", "directory for the states, with -brokers")
 	f.DurationVar(&o.every, "every", 100*time.Millisecond, "time between two checkpoints")
-	f.DurationVar(&o.expiration, "expiration", config.Default().ProducerIDExpiration, "producer.id.expiration.ms of the brokers")
+	f.DurationVar(&o.expiration, "expiration", config.Default().ProducerIDExpiration, "producer.id.expiration.ms of the brokers, also of embedded ones")
 	f.BoolVar(&o.attached, "attached", false, "stop at the end of standard input, and say on standard output what was saved")
 	f.BoolVar(&o.verbose, "v", false, "log what the producer does")
 	f.BoolVar(&o.chaos, "chaos", false, "kill the pipeline again and again, and judge its output")
 	f.IntVar(&o.kills, "kills", 20, "how often, with -chaos")
 	f.IntVar(&o.pauses, "pauses", 0, "how many of the kills are pauses at first: the process goes on, and is killed, beside the next one")
+	f.BoolVar(&o.eventTime, "event-time", false, "words have the timestamps of their sentences, which are days old if they are made here")
+	f.BoolVar(&o.grow, "grow", false, "add partitions to the output now and then, with -chaos")
 	f.IntVar(&o.records, "records", 100_000, "sentences to make, without -brokers and -chaos")
 	f.IntVar(&o.partitions, "partitions", 4, "partitions of topics that are made here")
 	f.IntVar(&o.window, "window", 0, "sequences that embedded brokers remember of a producer, as in KIP-758; 0: stock ones")
@@ -74,6 +87,8 @@ func parse(args []string) (o options, err error) {
 		return o, errors.New("-pauses must be from 0 to -kills")
 	case o.pauses > 0 && !canPause:
 		return o, errors.New("-pauses needs a Unix")
+	case o.grow && (!o.chaos || o.kills == 0):
+		return o, errors.New("-grow needs -chaos, and -kills")
 	case o.brokers != "" && !o.chaos && (o.input == "" || o.output == ""):
 		return o, errors.New("-brokers needs -input and -output")
 	}
@@ -141,11 +156,18 @@ func newPipeline(o options, brokers []string, input, output, state string) (*pip
 	}
 	p := &pipeline{
 		brokers: brokers, input: input, output: output, store: store,
-		every: o.every, expiration: o.expiration,
+		transform: o.transform(), every: o.every, expiration: o.expiration,
 		saved: func(int32, int64) {},
 	}
 	if o.verbose {
 		p.logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	return p, nil
+}
+
+func (o options) transform() func(*kgo.Record) []producer.Record {
+	if o.eventTime {
+		return transformAt
+	}
+	return transform
 }

@@ -26,6 +26,8 @@ func TestFlags(t *testing.T) {
 		"-partitions 0":            "must be positive",
 		"-kills 2 -pauses 3":       "-pauses must be",
 		"-window -1":               "-window must be",
+		"-grow":                    "-grow needs",
+		"-grow -chaos -kills 0":    "-grow needs",
 		"-chaos please":            `what is "please"?`,
 		"-brokers a -input i -v x": `what is "x"?`,
 	} {

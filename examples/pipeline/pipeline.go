@@ -20,6 +20,7 @@ type pipeline struct {
 	brokers       []string
 	input, output string
 	store         Store
+	transform     func(*kgo.Record) []producer.Record
 	every         time.Duration // between two checkpoints of a partition
 	expiration    time.Duration // producer.id.expiration.ms of the brokers
 	logger        *slog.Logger  // may be nil

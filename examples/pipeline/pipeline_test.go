@@ -80,7 +80,7 @@ func (s *stage) mustFeed(t *testing.T, each int) {
 
 func (s *stage) mustBeRight(t *testing.T) verdict {
 	t.Helper()
-	v, err := judge(patience(t), s.addrs, s.input, s.output)
+	v, err := judge(patience(t), s.addrs, s.input, s.output, s.rules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,17 +185,33 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// mustSurvive runs chaos, and makes sure that what was asked for took place.
+func (s *stage) mustSurvive(t *testing.T) {
+	t.Helper()
+	if err := s.chaos(patience(t)); err != nil {
+		t.Error(err)
+	}
+	if s.grow && s.grown == 0 {
+		t.Error("no partition was added")
+	}
+}
+
 func TestChaos(t *testing.T) {
 	pauses := "0"
 	if canPause {
 		pauses = "2"
 	}
-	for name, window := range map[string]string{"stock": "0", "KIP-758": "1000"} {
-		t.Run(name, func(t *testing.T) {
-			s := newTestStage(t, "-chaos", "-kills", "4", "-pauses", pauses, "-every", "10ms", "-window", window)
-			if err := s.chaos(patience(t)); err != nil {
-				t.Error(err)
-			}
-		})
+	for kind, window := range map[string]string{"stock": "0", "KIP-758": "1000"} {
+		for mode, args := range map[string][]string{
+			"plain":                  {"-pauses", pauses},
+			"event time":             {"-event-time"},
+			"event time, and pauses": {"-event-time", "-pauses", pauses},
+			"growing":                {"-grow", "-pauses", pauses},
+		} {
+			t.Run(kind+"/"+mode, func(t *testing.T) {
+				args = append([]string{"-chaos", "-kills", "4", "-every", "10ms", "-window", window}, args...)
+				newTestStage(t, args...).mustSurvive(t)
+			})
+		}
 	}
 }

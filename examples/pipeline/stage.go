@@ -23,6 +23,19 @@ type stage struct {
 	embedded *producertest.Cluster // nil: a real one
 	source   *producer.Producer
 	progress *progress
+	grown    int // partitions added to the output
+	readings
+}
+
+// looksEvery is how often embedded brokers look for producers to forget, whose
+// timestamps are older than the expiration. With -pauses they do not while it
+// matters: of two processes at once one would write what brokers forgot of the other
+// (docs/exactly-once.md).
+func (o options) looksEvery() time.Duration {
+	if o.pauses > 0 {
+		return 10 * time.Minute // Kafka's default
+	}
+	return 50 * time.Millisecond
 }
 
 func newStage(ctx context.Context, o options) (s *stage, err error) {
@@ -40,7 +53,10 @@ func newStage(ctx context.Context, o options) (s *stage, err error) {
 	if o.brokers != "" {
 		s.what, s.addrs = "cluster at "+o.brokers, strings.Split(o.brokers, ",")
 	} else {
-		s.embedded, err = producertest.New(producertest.Config{Brokers: 3, SequenceWindow: int32(s.window)})
+		s.embedded, err = producertest.New(producertest.Config{
+			Brokers: 3, SequenceWindow: int32(s.window),
+			ProducerIDExpiration: s.expiration, ProducerIDExpirationCheck: s.looksEvery(),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +72,7 @@ func newStage(ctx context.Context, o options) (s *stage, err error) {
 	}
 	cfg := config.Default()
 	cfg.BootstrapServers = s.addrs
+	cfg.ProducerIDExpiration = s.expiration
 	s.source, err = producer.New(cfg)
 	return s, err
 }
@@ -86,6 +103,7 @@ var vocabulary = strings.Fields("the quick brown fox jumps over a lazy dog and n
 func (s *stage) feed(ctx context.Context, each int) error {
 	var recs []producer.Record
 	for partition := range s.partitions {
+		at := s.sentenceTime()
 		for range each {
 			var words []string
 			for range rand.IntN(9) {
@@ -93,10 +111,22 @@ func (s *stage) feed(ctx context.Context, each int) error {
 			}
 			recs = append(recs, producer.Record{
 				Topic: s.input, Partition: producer.On(int32(partition)), Value: []byte(strings.Join(words, " ")),
+				Timestamp: at,
 			})
 		}
 	}
 	return s.source.ProduceAll(ctx, recs...).Err()
+}
+
+// sentenceTime is when sentences come into being. For one feed of three that is
+// now, also with -event-time, so that brokers remember some and forget others; else
+// it is some days ago, within the retention of a Kafka with its defaults.
+func (s *stage) sentenceTime() time.Time {
+	if !s.eventTime || rand.IntN(3) == 0 {
+		return time.Time{}
+	}
+	const day = 24 * time.Hour
+	return time.Now().Add(-2*day - rand.N(2*day))
 }
 
 // demo lets the pipeline run, in this process, until all sentences are done.
@@ -131,18 +161,20 @@ func (s *stage) demo(ctx context.Context) error {
 	if err := errors.Join(err, <-ended); err != nil {
 		return err
 	}
-	fmt.Printf("done in %.1fs\n", took.Seconds())
-	return s.judge(ctx)
+	return s.judge(ctx, fmt.Sprintf("done in %.1fs: ", took.Seconds()))
 }
 
 var errEnded = errors.New("the pipeline ended by itself")
 
-func (s *stage) judge(ctx context.Context) error {
-	v, err := judge(ctx, s.addrs, s.input, s.output)
+func (s *stage) rules() rules { return rules{s.transform(), s.partitions} }
+
+// judge says in one line what was done, and what came of it.
+func (s *stage) judge(ctx context.Context, did string) error {
+	v, err := judge(ctx, s.addrs, s.input, s.output, s.rules())
 	if err != nil {
 		return err
 	}
-	fmt.Println(v.String())
+	fmt.Println(did + v.String())
 	if n := v.faults(); n > 0 {
 		return fmt.Errorf("%d records are not as they should be", n)
 	}

@@ -15,6 +15,7 @@ import (
 
 var someState = State{Offset: 1 << 40, Checkpoint: producer.Checkpoint{
 	ProducerID: 9, Taken: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	Topics:     []producer.TopicCheckpoint{{Topic: "words", Partitions: 4}},
 	Partitions: []producer.PartitionCheckpoint{{Topic: "words", Partition: 1, Next: 7, Offset: 70}},
 }}
 

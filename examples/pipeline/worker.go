@@ -48,8 +48,11 @@ func (w *worker) open(ctx context.Context, out *producer.Producer, first int64) 
 		return err
 	}
 	// The first checkpoint comes before the first record: who dies before it
-	// has written nothing, who dies after it can be carried on.
-	w.next, w.lane = first, out.Lane()
+	// has written nothing, who dies after it can be carried on. As the lane is told
+	// what it will write to, the checkpoint also holds over how many partitions it
+	// spreads the keys, and where their logs ended: from there on they are read
+	// where a broker has forgotten the lane.
+	w.next, w.lane = first, out.Lane(w.p.output)
 	checkpoint, err := w.lane.Checkpoint(ctx)
 	if err != nil {
 		return err
@@ -90,7 +93,7 @@ func (w *worker) process(ctx context.Context, fail func(error)) error {
 				return w.mark(ctx)
 			}
 			for _, in := range records {
-				for _, rec := range transform(in) {
+				for _, rec := range w.p.transform(in) {
 					rec.Topic = w.p.output
 					w.lane.Produce(ctx, rec, done)
 				}
@@ -109,8 +112,10 @@ func (w *worker) process(ctx context.Context, fail func(error)) error {
 	}
 }
 
-// refresh is how old a checkpoint gets when there is no input. Brokers forget
-// producers, so its age says what they must still know.
+// refresh is how old a checkpoint gets when there is no input. With each one the
+// lane may look whether the brokers have nothing more of it, while they would still
+// know. After that a later life need not read their logs from far back, or find
+// that part of them deleted.
 func (p *pipeline) refresh() time.Duration { return min(time.Minute, p.expiration/10) }
 
 // markIfDue marks a point if it is time to, and the one before is not waiting.

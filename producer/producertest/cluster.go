@@ -35,12 +35,10 @@ func New(cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		cfg: cfg,
-		topics: newTopics(int32(cfg.Brokers), partitionRules{
-			firstMustBeZero: cfg.FirstMustBeZero, logAppendTime: cfg.LogAppendTime,
-		}),
-		watch: newWatch(),
-		done:  make(chan struct{}),
+		cfg:    cfg,
+		topics: newTopics(int32(cfg.Brokers), cfg.partitionRules()),
+		watch:  newWatch(),
+		done:   make(chan struct{}),
 	}
 	for name, partitions := range cfg.Topics {
 		c.topics.create(name, partitions)

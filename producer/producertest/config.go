@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"time"
 )
 
 // Limits of a broker with Apache Kafka's defaults.
@@ -14,6 +15,8 @@ const (
 	defaultMessageBytes = 1048588   // message.max.bytes
 	defaultRequestBytes = 104857600 // socket.request.max.bytes
 	maxWindow           = 1 << 30   // beyond it, sequences behind and ahead overlap (KIP-758)
+
+	defaultExpirationCheck = 10 * time.Minute // producer.id.expiration.check.interval.ms
 )
 
 // Config says what cluster to start. The zero value is one stock broker on a
@@ -65,6 +68,16 @@ type Config struct {
 	// in version 0 (KIP-511); any other ends the connection.
 	MaxVersions map[int16]int16
 
+	// ProducerIDExpiration makes the brokers forget producers, as
+	// producer.id.expiration.ms does: by the greatest timestamp of a producer's
+	// last batch in a partition, not by when it came in. 0: never.
+	ProducerIDExpiration time.Duration
+
+	// ProducerIDExpirationCheck is how often they look for some to forget
+	// (producer.id.expiration.check.interval.ms). 0 means 10 minutes, Kafka's
+	// default.
+	ProducerIDExpirationCheck time.Duration
+
 	// InMemory starts a cluster without sockets: the addresses mean something
 	// to Cluster.Dial only. Such a cluster may be used inside a
 	// testing/synctest bubble if it is also started and closed in there.
@@ -101,6 +114,9 @@ func (c Config) withDefaults() (Config, error) {
 			bad("window %d of broker %d is not in 0..2^30", w, id)
 		}
 	}
+	if c.ProducerIDExpiration < 0 || c.ProducerIDExpirationCheck < 0 {
+		bad("a negative expiration of producer IDs, or interval between two looks")
+	}
 	if c.SequenceWindow < 0 || c.SequenceWindow > maxWindow {
 		bad("window %d is not in 0..2^30", c.SequenceWindow)
 	}
@@ -112,6 +128,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Brokers = max(c.Brokers, 1)
 	c.MaxMessageBytes = orDefault(c.MaxMessageBytes, defaultMessageBytes)
 	c.MaxRequestBytes = orDefault(c.MaxRequestBytes, defaultRequestBytes)
+	if c.ProducerIDExpirationCheck == 0 {
+		c.ProducerIDExpirationCheck = defaultExpirationCheck
+	}
 	c.BrokerWindows = maps.Clone(c.BrokerWindows)
 	c.MaxVersions = maps.Clone(c.MaxVersions)
 	c.Users = maps.Clone(c.Users)
@@ -123,6 +142,16 @@ func orDefault(v, def int32) int32 {
 		return def
 	}
 	return v
+}
+
+// partitionRules is what the partitions of a cluster that starts now have in
+// common.
+func (c *Config) partitionRules() partitionRules {
+	return partitionRules{
+		firstMustBeZero: c.FirstMustBeZero,
+		logAppendTime:   c.LogAppendTime,
+		expiry:          expiry{c.ProducerIDExpiration, c.ProducerIDExpirationCheck, time.Now()},
+	}
 }
 
 // window is the sequence window of one broker, 0 for a stock one.

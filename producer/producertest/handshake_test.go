@@ -165,11 +165,11 @@ func TestCreateTopics(t *testing.T) {
 }
 
 func TestConfigFaults(t *testing.T) {
-	_, err := New(Config{Brokers: -1, SequenceWindow: -1, Topics: map[string]int32{"a b": 1}, MaxMessageBytes: -1})
+	_, err := New(Config{Brokers: -1, SequenceWindow: -1, Topics: map[string]int32{"a b": 1}, MaxMessageBytes: -1, ProducerIDExpiration: -1})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if n := len(err.(interface{ Unwrap() []error }).Unwrap()); n != 4 {
+	if n := len(err.(interface{ Unwrap() []error }).Unwrap()); n != 5 {
 		t.Errorf("%d faults: %v", n, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type partitionRules struct {
 	firstMustBeZero bool
 	logAppendTime   bool
+	expiry          expiry
 }
 
 // partition is a log with the state of its producers. There is one for all
@@ -30,6 +31,7 @@ type partition struct {
 	log       []stored     // in offset order
 	end       int64        // offset of the next record
 	producers map[int64]*producer
+	expired   time.Time                  // the latest look at which producers were forgotten
 	waiting   map[chan struct{}]struct{} // fetches to wake
 }
 
@@ -79,6 +81,7 @@ func (p *partition) append(broker, window int32, b *batch) appended {
 	if b.head.ProducerID < 0 {
 		return p.write(b)
 	}
+	p.expire()
 	rules := brokermodel.Rules{Window: window, FirstMustBeZero: p.rules.firstMustBeZero}
 	pr := p.producers[b.head.ProducerID]
 	if pr == nil {
@@ -183,6 +186,10 @@ func (p *partition) reload(leader int32) {
 	if p.leader != leader {
 		return
 	}
+	p.expire()
+	if p.rules.expiry.after > 0 {
+		p.forgetOlder(time.Now()) // a broker loads none that has expired
+	}
 	for _, pr := range p.producers {
 		pr.model.Reload()
 	}
@@ -198,6 +205,7 @@ func (p *partition) forgetProducers() {
 func (p *partition) describe(f func(id int64, pr *producer)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.expire()
 	for _, id := range slices.Sorted(maps.Keys(p.producers)) {
 		f(id, p.producers[id])
 	}
