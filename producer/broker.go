@@ -18,6 +18,7 @@ import (
 type broker struct {
 	pr      *Producer
 	id      int32
+	number  int    // of the connections to the broker
 	share   *share // of the budget, for all connections to the broker
 	addr    atomic.String
 	err     atomic.Error         // of the latest attempt to connect
@@ -230,7 +231,7 @@ func (b *broker) windowFrom() string {
 }
 
 func (b *broker) stats() BrokerStats {
-	s := BrokerStats{ID: b.id}
+	s := BrokerStats{ID: b.id, Connection: b.number}
 	if l := b.link.Load(); l != nil {
 		s.Connected, s.Bytes = true, l.inFlight.Load()
 		l.mu.Lock()

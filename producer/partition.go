@@ -233,6 +233,7 @@ func (p *partition) shutBatch() {
 	p.sealed.push(p.open)
 	p.gauge.unresolved.Store(int32(p.sealed.len()))
 	p.usual = p.open.Bytes()
+	p.open.raw = p.usual
 	p.noteAge(p.open)
 	p.open = nil
 }

@@ -67,6 +67,8 @@ type Producer struct {
 	main    *Lane // of the records produced without one
 	lanesMu sync.Mutex
 	lanes   map[*Lane]struct{} // the others
+	// lanesMade counts them, those that were closed included.
+	lanesMade int64
 	laned   atomic.Bool        // there have been others
 }
 

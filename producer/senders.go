@@ -42,6 +42,7 @@ func (c *control) broker(r route) *broker {
 			c.shares[r.id] = c.pr.budget.newShare()
 		}
 		b = newBroker(c.pr, r.id, c.shares[r.id])
+		b.number = r.nr
 		c.brokers[r] = b
 		b.addr.Store(known.Addr())
 		c.showSenders()

@@ -267,6 +267,8 @@ func (p *partition) pop(res resolved, fx *effects) {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.lastErr,
 		}
+	} else {
+		p.gauge.done.add(b, time.Now())
 	}
 	p.advance(b, res.err, res.offset)
 	fx.failed = fx.failed || p.gap != nil
