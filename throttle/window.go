@@ -27,7 +27,7 @@ const renewEpoch = 30_000
 // sent alone, and if it is refused the other batches in doubt follow in order.
 // Refusals are passed over. The first success proves everything before it,
 // because the log is one chain and a success waits for replication.
-// docs/design.md says why each rule is there; check_test.go and lanes_test.go
+// docs/window.md says why each rule is there; check_test.go and lanes_test.go
 // explore them.
 //
 // The zero Window is not usable, see New. A Window is not safe for concurrent
