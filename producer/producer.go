@@ -69,7 +69,7 @@ type Producer struct {
 	lanes   map[*Lane]struct{} // the others
 	// lanesMade counts them, those that were closed included.
 	lanesMade int64
-	laned   atomic.Bool        // there have been others
+	laned     atomic.Bool // there have been others
 }
 
 // New makes a producer. It checks the configuration and reports every fault of

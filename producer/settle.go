@@ -34,6 +34,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
 	p.pending.forgotten = p.pending.forgotten || v.Gone
+	p.pending.newID = p.pending.newID || v.NewID
 	if v.GivesUp(head) {
 		p.pending.giveUp = b.lastErr
 	}
@@ -148,6 +149,10 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
+		if pd.newID && !p.shared {
+			p.win.Unmapped()
+			fx.renew = p.ident == p.topic.lane.identity.Load()
+		}
 	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
 		p.recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:

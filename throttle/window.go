@@ -138,6 +138,15 @@ func (w *Window) SetProducer(id int64, epoch int16) bool {
 	return true
 }
 
+// Unmapped says that brokers refuse whatever is written under the producer ID,
+// since they do not know it any more (INVALID_PRODUCER_ID_MAPPING). So a straggler of
+// it needs no fence, and another ID may be taken although something became Unknown.
+// Nothing may be in doubt, see Disown.
+func (w *Window) Unmapped() {
+	w.mustBeDrained("Unmapped")
+	w.unsettled = false
+}
+
 // Calm reports whether another producer ID may be taken once nothing is
 // outstanding. A resumed Window never takes one.
 func (w *Window) Calm() bool { return !w.unsettled && !w.resumed && !w.InDoubt() }
