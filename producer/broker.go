@@ -28,8 +28,9 @@ type broker struct {
 	link    atomic.Pointer[link] // nil while there is none
 	woken   chan struct{}
 
-	mu    sync.Mutex
-	ready []*partition // to be looked at
+	mu       sync.Mutex
+	ready    []*partition       // to be looked at
+	stopDial context.CancelFunc // of the dial under way
 
 	// Of the loop alone:
 	todo   turn // taken from ready
@@ -186,7 +187,13 @@ func (b *broker) pause(ctx context.Context, d time.Duration) {
 
 // connect dials the broker and learns what it allows.
 func (b *broker) connect(ctx context.Context) (*link, error) {
-	addr, ours := b.addr.Load(), b.pr.clusterID.Load()
+	ours := b.pr.clusterID.Load()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.mu.Lock()
+	addr := b.addr.Load()
+	b.stopDial = cancel
+	b.mu.Unlock()
 	c, err := b.pr.dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -203,6 +210,20 @@ func (b *broker) connect(ctx context.Context) (*link, error) {
 	l := newLink(b, c, limits, version)
 	l.cluster = ours
 	return l, nil
+}
+
+// moveTo notes where the broker is now. Nobody waits for a former address that
+// swallows packets.
+func (b *broker) moveTo(addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.addr.Load() == addr {
+		return
+	}
+	b.addr.Store(addr)
+	if b.stopDial != nil {
+		b.stopDial()
+	}
 }
 
 // limits is how far partitions on the connection may run ahead: as the broker

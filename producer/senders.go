@@ -55,7 +55,7 @@ func (c *control) broker(r route) *broker {
 func (c *control) readdress() {
 	for r, b := range c.brokers {
 		if known, ok := c.snap.Broker(r.id); ok {
-			b.addr.Store(known.Addr())
+			b.moveTo(known.Addr())
 		}
 	}
 }
