@@ -222,7 +222,7 @@ func (p *partition) stateGone(why error, fx *effects) {
 		p.win.StateMayBeGone()
 		return
 	}
-	p.blame(why)
+	p.condemn(why)
 	p.resolve(p.win.Disown(), fx)
 }
 

@@ -33,11 +33,11 @@ type batch struct {
 	first    time.Time // when the first attempt was written
 	epoch    int16     // of the latest attempt
 	base     throttle.Sequence
-	tries    uint8 // answers in a row that are only worth a few tries
-	hangUps  int   // connections that died while the broker had it in hand
-	maybe    bool  // an attempt may be in the log
-	large    bool  // the latest answer was that it is too large
-	lastErr  error // of the latest attempt
+	tries    uint8    // answers in a row that are only worth a few tries
+	hangUps  int      // connections that died while the broker had it in hand
+	maybe    bool     // an attempt may be in the log
+	large    bool     // the latest answer was that it is too large
+	trouble  *trouble // with its attempts
 }
 
 var batchPool = sync.Pool{New: func() any { return new(batch) }}
@@ -81,7 +81,7 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	b.SplitAt(n, &left.Batch, &right.Batch)
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
-		part.attempts, part.epoch, part.maybe, part.lastErr, part.urgent = b.attempts, b.epoch, b.maybe, b.lastErr, true
+		part.attempts, part.epoch, part.maybe, part.trouble, part.urgent = b.attempts, b.epoch, b.maybe, b.trouble, true
 		part.oldest, part.first = b.oldest, b.first
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))

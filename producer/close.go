@@ -208,7 +208,7 @@ func (pr *Producer) deadlines(ctx context.Context) {
 			}
 			pr.eachLane(func(l *Lane) {
 				for _, t := range *l.topics.Load() {
-					t.fail(now.Add(-pr.cfg.DeliveryTimeout), because(ErrDeliveryTimeout, pr.control.lastError()))
+					t.expire(now.Add(-pr.cfg.DeliveryTimeout))
 				}
 			})
 			pr.each(func(p *partition) { p.expire(now) })

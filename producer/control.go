@@ -255,7 +255,7 @@ func (c *control) connect(ctx context.Context) error {
 			break
 		}
 	}
-	return errors.Join(errs...)
+	return several(errs...)
 }
 
 func (c *control) hangUp() {

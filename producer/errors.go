@@ -57,17 +57,23 @@ type RecordError struct {
 	Topic     string
 	Partition int32 // -1: none was chosen
 	Outcome   Outcome
-	Attempts  int // how often the record was sent
+	Attempts  int // how often the record was sent; -1 where nobody waited to see
 	Err       error
 }
 
-// Error names the record's partition, what is known, and the reason.
+// Error names the record's partition, what is known, and the reason: the present
+// cause and, if it was another, the first one. It is one line of at most 1 KiB.
 func (e *RecordError) Error() string {
-	where := fmt.Sprintf("%q", e.Topic)
+	const longestName = 256
+	text := "producer: record for " + line(fmt.Sprintf("%.*q", longestName, e.Topic), longestName)
 	if e.Partition >= 0 {
-		where = fmt.Sprintf("%q partition %d", e.Topic, e.Partition)
+		text += fmt.Sprintf(" partition %d", e.Partition)
 	}
-	return fmt.Sprintf("producer: record for %s %s after %d attempts: %v", where, e.Outcome, e.Attempts, e.Err)
+	text += " " + e.Outcome.String()
+	if e.Attempts >= 0 {
+		text += fmt.Sprintf(" after %d attempts", e.Attempts)
+	}
+	return line(text+": "+e.Err.Error(), longestError)
 }
 
 // Unwrap returns the reason.
@@ -78,15 +84,4 @@ func (e *RecordError) Unwrap() error { return e.Err }
 func SafeToResend(err error) bool {
 	var re *RecordError
 	return errors.As(err, &re) && re.Outcome == NotWritten
-}
-
-// because joins a reason with what happened last, if that says more.
-func because(reason, last error) error {
-	switch {
-	case last == nil:
-		return reason
-	case errors.Is(last, reason):
-		return last
-	}
-	return fmt.Errorf("%w: %w", reason, last)
 }

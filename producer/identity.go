@@ -2,7 +2,6 @@ package producer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
@@ -44,7 +43,7 @@ func (c *control) initProducerIDs(ctx context.Context, lanes []*Lane) error {
 	for i, l := range asked {
 		errs = append(errs, c.identify(l, resps[i].(*kmsg.InitProducerIDResponse)))
 	}
-	return errors.Join(errs...)
+	return several(errs...)
 }
 
 // identified notes that the lane needs no producer ID any more.

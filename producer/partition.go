@@ -54,10 +54,11 @@ type partition struct {
 	held   int64  // bytes of the budget
 	credit int64  // of these, not used by a record
 
-	accepted   uint64 // records
-	settled    uint64 // of these, that have an outcome
-	shared     bool   // other processes may write the same records, see Lane
-	gap        error  // of the first record that is not written
+	accepted   uint64   // records
+	settled    uint64   // of these, that have an outcome
+	shared     bool     // other processes may write the same records, see Lane
+	gap        error    // of the first record that is not written
+	trouble    *trouble // of the batch that fared worst, since the last success
 	pos        position
 	marks      []pendingMark
 	resolved   queue[resolved]
@@ -311,7 +312,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 		if r.HeadRefused {
 			p.headRefused(&fx)
 		}
-		p.blame(err)
+		p.blame(err, time.Now())
 		p.doubtful(r)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue, fx.refresh = p.target, true
@@ -404,8 +405,11 @@ func (p *partition) abort() {
 	if p.open != nil {
 		p.shutBatch()
 	}
-	for _, b := range p.sealed.all() {
-		b.lastErr = because(ErrClosed, b.lastErr)
+	if p.sealed.len() > 0 {
+		whole := p.inFull(ErrClosed)
+		for _, b := range p.sealed.all() {
+			b.trouble = b.trouble.sentenced(ErrClosed, whole)
+		}
 	}
 	p.resolve(p.win.Abort(), &fx)
 	p.link, p.inquiry = nil, inquiry{}

@@ -28,10 +28,11 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	b := p.sealed.all()[at.batch-p.base]
 	d := a.decide()
 	if d.Fate != retry.Committed && a.err != nil {
-		b.lastErr = a.err
+		b.trouble = b.trouble.and(a.err, now)
+		p.trouble = b.trouble
 	}
 	if b.large = d.Split; b.large && b.Records() == 1 {
-		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+		b.trouble = b.trouble.ended(ErrRecordTooLarge)
 	}
 	outcome := p.answerOf(b, d, at.batch == p.base)
 	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
@@ -43,7 +44,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	if r.Written.Len() > 0 {
 		p.anchored(b, a.appendTime, now)
 		p.backoff.Reset()
-		p.retryAt = time.Time{}
+		p.retryAt, p.trouble = time.Time{}, nil
 	}
 	p.resolveAt(r, a.appendTime, &fx)
 	p.doubtful(r)
@@ -129,7 +130,7 @@ func (p *partition) answerOf(b *batch, d retry.Decision, head bool) throttle.Ans
 		return throttle.NotAppended
 	}
 	if enough && head { // one behind it gets another try, once it is the head
-		p.pending.giveUp = b.lastErr
+		p.pending.giveUp = b.trouble.cause()
 	}
 	return throttle.Uncertain
 }
@@ -154,6 +155,7 @@ func (p *partition) pauseUntil(now time.Time) {
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
+	p.trouble = nil // it was that of this batch
 	if n := b.Records(); b.large && n > 1 {
 		half := (n + 1) / 2
 		p.win.Split(int32(half), int32(n-half))
@@ -169,7 +171,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 	if b.large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
-		p.stopFor(b.lastErr, fx)
+		p.stopFor(b.trouble, fx)
 	}
 }
 
@@ -199,7 +201,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	case p.fatal != nil:
 		p.giveUpAll(fx)
 	case pd.newLog:
-		p.blame(ErrTopicRecreated)
+		p.condemn(ErrTopicRecreated)
 		p.resolve(p.win.NewLog(), fx)
 		if p.shared {
 			p.stopFor(ErrTopicRecreated, fx)
@@ -214,7 +216,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	p.pending = pending{}
 	for p.due(now) {
 		p.inquiry = inquiry{}
-		p.giveUpHead(fx, because(ErrDeliveryTimeout, p.lastError()))
+		p.giveUpHead(fx, ErrDeliveryTimeout)
 	}
 	if p.link != nil && p.link.broker != p.target {
 		p.win.Unbind()
@@ -230,28 +232,8 @@ func (p *partition) needsCalm(now time.Time) bool {
 	return p.pending != (pending{}) || p.fatal != nil || p.due(now) || p.link != nil && p.link.broker != p.target
 }
 
-// lastError is the best reason known for why the head did not get through.
-func (p *partition) lastError() error {
-	if err := p.head().lastErr; err != nil {
-		return err
-	}
-	if p.target == nil {
-		return retry.LeaderNotAvailable
-	}
-	return p.target.lastError()
-}
-
-// blame notes a reason with everything that was sent, by whomever.
-func (p *partition) blame(err error) {
-	for _, b := range p.sealed.all() {
-		if b.attempts > 0 || p.shared {
-			b.lastErr = because(err, b.lastErr)
-		}
-	}
-}
-
 // giveUpHead resolves the oldest batch, and with it everything in doubt.
-func (p *partition) giveUpHead(fx *effects, err error) {
+func (p *partition) giveUpHead(fx *effects, verdict error) {
 	if p.sealed.len() == 0 {
 		if p.open == nil {
 			return
@@ -259,9 +241,10 @@ func (p *partition) giveUpHead(fx *effects, err error) {
 		p.shutBatch()
 	}
 	if p.win.InDoubt() {
-		p.blame(err)
+		p.condemn(verdict)
 	} else {
-		p.sealed.first().lastErr = err
+		b := p.sealed.first()
+		b.trouble = b.trouble.sentenced(verdict, p.inFull(verdict))
 	}
 	p.resolve(p.win.Expire(), fx)
 }
@@ -272,7 +255,7 @@ func (p *partition) giveUpAll(fx *effects) {
 		p.shutBatch()
 	}
 	for _, b := range p.sealed.all() {
-		b.lastErr = because(p.fatal, b.lastErr)
+		b.trouble = b.trouble.ended(p.fatal)
 	}
 	if errors.Is(p.fatal, ErrSecondOwner) {
 		p.resolve(p.win.Fence(), fx)
@@ -299,7 +282,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		case r.Unknown.Has(i):
 			res.outcome = Unknown
 			if r.Alarm == throttle.AlarmGap {
-				b.lastErr = because(ErrStateLost, b.lastErr)
+				b.trouble = b.trouble.ended(ErrStateLost)
 			}
 		case r.Written.Has(i):
 			if i == r.Written.To-1 {
@@ -323,7 +306,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b := res.b
 	if res.outcome != Written {
 		res.err = &RecordError{
-			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.lastErr,
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.trouble,
 		}
 	}
 	p.advance(b, res.err, res.offset)

@@ -32,6 +32,7 @@ type topic struct {
 	arrived uint64 // records that came to wait
 	moving  int    // groups of them that are neither here nor elsewhere
 	missed  int    // answers in a row that did not show what is waited for
+	why     error  // of the latest of them
 	closed  bool
 }
 
@@ -323,6 +324,7 @@ const unknownLimit = 8
 // topic whose partitions were seen is not forgotten for that (K42).
 func (t *topic) unknown(err error, final bool) {
 	t.mu.Lock()
+	t.why = err
 	t.missed++
 	give := final || t.missed >= unknownLimit
 	if give {
@@ -337,7 +339,24 @@ func (t *topic) unknown(err error, final bool) {
 // close lets no record wait any more and fails those that do.
 func (t *topic) close() {
 	t.shut()
-	t.fail(time.Now(), ErrClosed)
+	t.fail(time.Now(), because(ErrClosed, t.obstacle()))
+}
+
+// expire gives up the records that came before the given time.
+func (t *topic) expire(before time.Time) {
+	if !t.idle() {
+		t.fail(before, because(ErrDeliveryTimeout, t.obstacle()))
+	}
+}
+
+// obstacle is why records still wait here, nil if that is not known.
+func (t *topic) obstacle() error {
+	if err := t.pr.control.lastError(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.why
 }
 
 // shut lets no further record wait.
