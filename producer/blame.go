@@ -59,10 +59,10 @@ func (p *partition) eachTrouble(change func(*trouble) *trouble) {
 // inFull is a verdict that says nothing of the cause, with what is known to have
 // been in the way of a batch that has no trouble of its own.
 func (p *partition) inFull(verdict error) error {
-	switch verdict {
-	case ErrClosed:
+	switch {
+	case errors.Is(verdict, ErrClosed):
 		return because(verdict, p.obstacle())
-	case ErrDeliveryTimeout:
+	case errors.Is(verdict, ErrDeliveryTimeout):
 		if cause := p.obstacle(); cause != nil {
 			return because(verdict, cause)
 		}

@@ -20,6 +20,7 @@ var wallClock = map[string]string{
 	"checkpoint_binary.go form Unix":   "a checkpoint outlives the process",
 	"checkpoint_binary.go form UTC":    "a checkpoint outlives the process",
 	"checkpoint_json.go parseJSON UTC": "a checkpoint outlives the process",
+	"owed.go digest UnixMilli":         "timestamps of records",
 	"trouble.go Error UTC":             "for people to read",
 	"mark.go Mark Round":               "a checkpoint outlives the process",
 	"admission.go arrive UnixMilli":    "timestamps of records",

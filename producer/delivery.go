@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -52,6 +53,7 @@ type refusal struct {
 	d         delivery
 	outcome   Outcome
 	err       error
+	over      bool // the lane has stopped
 }
 
 // maxBehind is how many records may wait for their callbacks before Produce
@@ -103,13 +105,14 @@ func (d *deliverer) catchUp(ctx context.Context, maxWait time.Duration) error {
 	if maxWait == 0 {
 		return ErrBufferFull
 	}
+	bounded := ctx
 	if maxWait > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, maxWait, ErrBufferFull)
+		bounded, cancel = context.WithTimeout(ctx, maxWait)
 		defer cancel()
 	}
-	if d.await(ctx, func() bool { return d.behind.Load() < maxBehind }) != nil {
-		return context.Cause(ctx)
+	if d.await(bounded, func() bool { return d.behind.Load() < maxBehind }) != nil {
+		return cmp.Or(ctx.Err(), ErrBufferFull)
 	}
 	return nil
 }
@@ -201,7 +204,7 @@ func (d *deliverer) tellAll() {
 
 func (d *deliverer) tell(r refusal) {
 	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: r.outcome}
-	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err}
+	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err, over: r.over}
 	d.pr.stats.outcome(r.outcome, 1)
 	defer func() {
 		d.left.Add(1)

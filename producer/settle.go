@@ -307,6 +307,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 	if res.outcome != Written {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.attempts, Err: b.trouble,
+			over: p.shared,
 		}
 	}
 	p.advance(b, res.err, res.offset)

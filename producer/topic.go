@@ -271,7 +271,7 @@ func (t *topic) admit(parts slots, batch []early) {
 		at := t.choose(parts, e.pin, &e.admission)
 		if err := t.partition(parts, at).settleIn(&e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
-			t.pr.delivery.refuse(refusal{t.name, at, e.d, t.lane.refused(), err})
+			t.pr.delivery.refuse(refusal{t.name, at, e.d, t.lane.refused(), err, t.lane.stops})
 		}
 	}
 }
@@ -309,7 +309,7 @@ func (t *topic) fail(before time.Time, err error) {
 	var cost int64
 	for i := range gone {
 		cost += int64(gone[i].size)
-		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, t.lane.refused(), err})
+		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, t.lane.refused(), err, t.lane.stops})
 	}
 	t.pr.budget.give(&t.pr.unled, cost)
 	t.moved(1)
