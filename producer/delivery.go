@@ -27,6 +27,7 @@ type deliverer struct {
 	ready    queue[*partition]
 	refusals queue[refusal]
 	refused  uint64
+	due      uint64 // refusals before the end, which waits for their callbacks
 	stopped  bool
 	ended    bool          // the loop is over: it was stopped, and nothing was left
 	progress chan struct{} // closed and renewed after callbacks, see signal
@@ -124,11 +125,26 @@ func (d *deliverer) wake() {
 	}
 }
 
+// stop lets the loop run out. What was accepted or refused until now has its callback
+// before the end. What is refused later, perhaps in a callback, and so on for ever,
+// has one, too, and nobody waits for it.
 func (d *deliverer) stop() {
 	d.mu.Lock()
-	d.stopped = true
+	if !d.stopped {
+		d.stopped, d.due = true, d.refused
+	}
 	d.mu.Unlock()
 	d.wake()
+}
+
+// end closes the producer once all callbacks have run that it waits for.
+func (d *deliverer) end() {
+	d.mu.Lock()
+	left := !d.stopped || d.left.Load() < d.due || d.ready.len() > 0
+	d.mu.Unlock()
+	if !left && d.now.ready.len()+d.now.batches.len() == 0 {
+		d.first.Do(func() { close(d.pr.closed) })
+	}
 }
 
 func (d *deliverer) isStopped() bool {
@@ -150,7 +166,7 @@ func (d *deliverer) run() {
 		d.tellAll()
 	}
 	over = true
-	d.first.Do(func() { close(d.pr.closed) })
+	d.end()
 	d.signal()
 }
 
@@ -180,9 +196,6 @@ func (r *round) begun() bool { return r.refusals.len()+r.ready.len()+r.batches.l
 // is noted before it runs: it may not return.
 func (d *deliverer) tellAll() {
 	r := &d.now
-	for r.refusals.len() > 0 {
-		d.tell(r.refusals.pop())
-	}
 	for r.ready.len()+r.batches.len() > 0 {
 		if r.batches.len() == 0 {
 			r.p = r.ready.pop()
@@ -199,6 +212,12 @@ func (d *deliverer) tellAll() {
 		}
 	}
 	r.p = nil
+	for r.refusals.len() > 0 { // behind the batches: in the end there may be no end of them
+		if d.pr.stopping.Load() {
+			d.end()
+		}
+		d.tell(r.refusals.pop())
+	}
 	d.signal()
 }
 

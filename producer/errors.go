@@ -68,7 +68,7 @@ type RecordError struct {
 // cause and, if it was another, the first one. It is one line of at most 1 KiB.
 func (e *RecordError) Error() string {
 	const longestName = 256
-	text := "producer: record for " + line(fmt.Sprintf("%.*q", longestName, e.Topic), longestName)
+	text := "producer: record for " + oneLine(fmt.Sprintf("%.*q", longestName, e.Topic), longestName)
 	if e.Partition >= 0 {
 		text += fmt.Sprintf(" partition %d", e.Partition)
 	}
@@ -76,7 +76,7 @@ func (e *RecordError) Error() string {
 	if e.Attempts >= 0 {
 		text += fmt.Sprintf(" after %d attempts", e.Attempts)
 	}
-	return line(text+": "+e.Err.Error(), longestError)
+	return oneLine(text+": "+e.Err.Error(), longestError)
 }
 
 // Unwrap returns the reason.
@@ -136,7 +136,7 @@ func (e *abandoned) Error() string {
 		text += ": the record has its place and may still be written"
 	}
 	if e.cause != nil {
-		text += ": " + line(e.cause.Error(), longestCause)
+		text += ": " + oneLine(e.cause.Error(), longestCause)
 	}
 	return text
 }

@@ -221,13 +221,13 @@ func (l *Lane) spread() {
 	if f == nil || f.told.Swap(true) {
 		return
 	}
-	if !l.pr.closing.Load() {
-		l.pr.log.Error("a lane has stopped", "err", f.err)
-	}
 	for _, t := range *l.topics.Load() {
 		t.fail(time.Now(), f.err)
 	}
 	l.each(func(p *partition) { p.stop(f.err) })
+	if !l.pr.closing.Load() {
+		l.pr.log.Error("a lane has stopped", "err", f.err)
+	}
 }
 
 // topic returns the topic of the name, which it makes known to the control loop

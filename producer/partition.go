@@ -1,6 +1,8 @@
 package producer
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,6 +100,18 @@ type effects struct {
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
 	failed  bool   // the lane has stopped
+	lines   []line // for the log: its handler is user code
+}
+
+// line is one of the log.
+type line struct {
+	level slog.Level
+	text  string
+	args  []any
+}
+
+func (fx *effects) say(level slog.Level, text string, args ...any) {
+	fx.lines = append(fx.lines, line{level, text, args})
 }
 
 func newPartition(t *topic, index int32) *partition {
@@ -115,7 +129,7 @@ func newPartition(t *topic, index int32) *partition {
 
 // do carries out what was collected under the lock.
 func (p *partition) do(fx effects) {
-	p.report(fx) // before the callbacks: who is told of a loss finds it in Stats
+	p.tally(&fx) // before the callbacks: who is told of a loss finds it in Stats
 	if fx.failed {
 		p.topic.lane.spread()
 	}
@@ -138,21 +152,24 @@ func (p *partition) do(fx effects) {
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
 	}
+	for _, l := range fx.lines { // last, for a handler may block
+		args := append([]any{"topic", p.topic.name, "partition", p.index}, l.args...)
+		p.pr.log.Log(context.Background(), l.level, l.text, args...)
+	}
 }
 
-// report counts and logs what operators have to know of.
-func (p *partition) report(fx effects) {
+// tally counts what operators have to know of, and has it logged.
+func (p *partition) tally(fx *effects) {
 	if fx.alarm != throttle.NoAlarm {
 		p.pr.stats.alarms.Add(1)
-		p.pr.log.Error("the log of a partition is not what was acknowledged",
-			"topic", p.topic.name, "partition", p.index, "alarm", fx.alarm.String())
+		fx.say(slog.LevelError, "the log of a partition is not what was acknowledged", "alarm", fx.alarm.String())
 	}
 	if fx.loss {
 		p.pr.stats.alarms.Add(1)
-		p.pr.log.Error("the broker lost records that it had acknowledged", "topic", p.topic.name, "partition", p.index)
+		fx.say(slog.LevelError, "the broker lost records that it had acknowledged")
 	}
 	if fx.fenced {
-		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
+		fx.say(slog.LevelError, "another producer uses our producer id")
 	}
 }
 

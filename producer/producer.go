@@ -56,11 +56,13 @@ type Producer struct {
 	modern    atomic.Bool              // a broker has answered in a form that can name a window
 	hurry     stdatomic.Int64          // flushes, and callers without room: linger does not count
 
-	closing atomic.Bool
-	ending  sync.Once
-	closed  chan struct{} // everything has ended
-	cancel  context.CancelFunc
-	loops   sync.WaitGroup // all but delivery
+	closing  atomic.Bool
+	stopping atomic.Bool     // whatever there is, it ends now
+	guests   stdatomic.Int64 // calls of the user's slog.Handler under way
+	ending   sync.Once
+	closed   chan struct{} // everything has ended
+	cancel   context.CancelFunc
+	loops    sync.WaitGroup // all but delivery
 
 	beat    atomic.Uint32             // counts tenths of a second
 	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
@@ -78,9 +80,9 @@ func New(cfg config.Config) (*Producer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	pr := &Producer{cfg: cfg.Clone(), log: cfg.Logger, closed: make(chan struct{})}
-	if pr.log == nil {
-		pr.log = slog.New(slog.DiscardHandler)
+	pr := &Producer{cfg: cfg.Clone(), log: slog.New(slog.DiscardHandler), closed: make(chan struct{})}
+	if cfg.Logger != nil {
+		pr.log = slog.New(handler{cfg.Logger.Handler(), pr})
 	}
 	for _, w := range cfg.Warnings {
 		pr.log.Warn("configuration", "warning", w.String())
@@ -122,16 +124,6 @@ func (pr *Producer) start() {
 	pr.verifier.pr, pr.verifier.ctx = pr, ctx
 	pr.auditor.pr, pr.auditor.ctx, pr.auditor.queues = pr, ctx, map[string][]*audit{}
 	pr.loops.Go(func() { pr.deadlines(ctx) })
-}
-
-// dial connects to a broker. That one which was cut off while it said what it
-// speaks is not taken for an old one, is what modern is remembered for.
-func (pr *Producer) dial(ctx context.Context, addr string) (*conn.Conn, error) {
-	c, err := conn.Dial(ctx, addr, pr.connOptions())
-	if err == nil && c.Modern() {
-		pr.modern.Store(true)
-	}
-	return c, err
 }
 
 func (pr *Producer) connOptions() conn.Options {

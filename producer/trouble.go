@@ -61,7 +61,7 @@ func (t *trouble) Error() string {
 	var said []string
 	for _, err := range []error{t.verdict, t.latest} {
 		if err != nil {
-			said = append(said, line(err.Error(), longestCause))
+			said = append(said, oneLine(err.Error(), longestCause))
 		}
 	}
 	text := strings.Join(said, ": ")
@@ -69,7 +69,7 @@ func (t *trouble) Error() string {
 		return text
 	}
 	text += fmt.Sprintf(" (%d times since %s", t.count, t.since.UTC().Format(time.RFC3339))
-	if first := line(t.first.Error(), longestFirst); first != line(t.latest.Error(), longestFirst) {
+	if first := oneLine(t.first.Error(), longestFirst); first != oneLine(t.latest.Error(), longestFirst) {
 		text += "; first: " + first
 	}
 	return text + ")"
@@ -108,7 +108,7 @@ func because(reason, last error) error {
 type caused struct{ reason, cause error }
 
 func (e *caused) Error() string {
-	return line(e.reason.Error(), longestCause) + ": " + line(e.cause.Error(), longestCause)
+	return oneLine(e.reason.Error(), longestCause) + ": " + oneLine(e.cause.Error(), longestCause)
 }
 
 func (e *caused) Unwrap() []error { return []error{e.reason, e.cause} }
@@ -137,7 +137,7 @@ func (e *joined) Error() string {
 	const shown = 3
 	var said []string
 	for _, err := range e.errs[:min(shown, len(e.errs))] {
-		said = append(said, line(err.Error(), longestError/(shown+1)))
+		said = append(said, oneLine(err.Error(), longestError/(shown+1)))
 	}
 	text := strings.Join(said, "; ")
 	if more := len(e.errs) - shown; more > 0 {
@@ -148,9 +148,9 @@ func (e *joined) Error() string {
 
 func (e *joined) Unwrap() []error { return e.errs }
 
-// line makes a text one line of at most so many bytes. Of one that is too long the
+// oneLine makes a text one line of at most so many bytes. Of one that is too long the
 // beginning and the end are left: the end often has the cause.
-func line(text string, most int) string {
+func oneLine(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
