@@ -12,9 +12,9 @@ import (
 )
 
 // partition joins the parts for one partition: batches, window, and what was
-// resolved. One mutex guards it. It is never held together with another one,
-// nor across I/O, compression, a callback or a wait; what has to be done
-// elsewhere is collected as effects and carried out after the unlock.
+// resolved. One mutex guards it. It is not held across I/O, compression, user
+// code or a wait, and together with leaves only (docs/locks.md); what has to be
+// done elsewhere is collected as effects and carried out after the unlock.
 type partition struct {
 	pr     *Producer
 	topic  *topic
