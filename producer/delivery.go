@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ type deliverer struct {
 	pr        *Producer
 	woken     chan struct{}
 	goroutine atomic.Uint64 // id of the loop's goroutine
+	inside    atomic.Bool   // callbacks run
 	left      atomic.Uint64 // refusals that had their callback
 	behind    atomic.Int64  // records that wait for theirs
 	awaiting  atomic.Int32  // callers of await
@@ -261,6 +261,8 @@ func (p *partition) deliver(r *resolved, done *int) {
 // callEach runs callbacks until they are all done, or one did not return.
 func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 	first, returned := *done, false
+	p.pr.delivery.inside.Store(true)
+	defer p.pr.delivery.inside.Store(false) // behind failed, which logs
 	defer func() {
 		p.pr.delivery.behind.Add(-int64(*done - first))
 		if !returned {
@@ -302,6 +304,8 @@ func (p *partition) result(r *resolved) Result {
 // call runs the callback of a refusal.
 func (pr *Producer) call(done func(Result), r Result) {
 	returned := false
+	pr.delivery.inside.Store(true)
+	defer pr.delivery.inside.Store(false)
 	defer func() {
 		pr.delivery.behind.Add(-1)
 		if !returned {
@@ -364,17 +368,4 @@ func (d *deliverer) mark() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.refused
-}
-
-// inCallback reports whether the caller is a delivery callback.
-func (d *deliverer) inCallback() bool { return d.goroutine.Load() == goroutineID() }
-
-// goroutineID reads the number of this goroutine off its stack trace. Go offers
-// no other way, and without it a Flush inside a callback could only hang.
-func goroutineID() uint64 {
-	var buf [64]byte
-	var id uint64
-	n := runtime.Stack(buf[:], false)
-	_, _ = fmt.Sscanf(string(buf[:n]), "goroutine %d ", &id)
-	return id
 }
