@@ -25,6 +25,7 @@ var wallClock = map[string]string{
 	"mark.go Mark Round":               "a checkpoint outlives the process",
 	"admission.go arrive UnixMilli":    "timestamps of records",
 	"produce.go produce UnixMilli":     "timestamps of records",
+	"produce.go produce Unix":          "timestamps of records",
 	"delivery.go result UnixMilli":     "timestamps of records",
 	"delivery.go callEach UnixMilli":   "timestamps of records",
 	"take.go age Round":                "a suspended host stops the monotonic clock (R7)",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -95,8 +96,11 @@ var errNoFixedPlace = fmt.Errorf("%w: in a lane the partition must follow from t
 	"it needs a key (and partitioner.ignore.keys=false) or a Pin", ErrInvalidRecord)
 
 var (
-	errOver     = errors.New("the context was over before")
-	errNegative = fmt.Errorf("%w: a negative number", ErrUnknownPartition)
+	errOver = errors.New("the context was over before")
+	// errTimestamp: brokers take a negative timestamp for none, and one that wraps
+	// would be another one.
+	errTimestamp = fmt.Errorf("%w: a timestamp before 1970, or beyond what 64 bits of milliseconds hold", ErrInvalidRecord)
+	errNegative  = fmt.Errorf("%w: a negative number", ErrUnknownPartition)
 )
 
 // produce gives the record its place, or says why not. The partition is -1 as
@@ -141,6 +145,9 @@ func (l *Lane) produce(ctx context.Context, rec *Record, done func(Result), maxW
 	a.d.done, a.d.tag = done, rec.Tag
 	a.urgent, a.ctx, a.maxWait = urgent, ctx, maxWait
 	if a.dated = !rec.Timestamp.IsZero(); a.dated {
+		if s := rec.Timestamp.Unix(); s < 0 || s >= math.MaxInt64/1000 {
+			return -1, errTimestamp
+		}
 		a.rec.Timestamp = rec.Timestamp.UnixMilli()
 	}
 	at, err := t.add(rec.Partition, &a)

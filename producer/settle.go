@@ -36,7 +36,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	}
 	outcome := p.answerOf(b, d, at.batch == p.base)
 	b.maybe = b.maybe || outcome == throttle.Uncertain || outcome == throttle.Duplicate
-	r := p.win.Settle(at.batch, outcome, a.baseOffset)
+	r := p.win.Settle(at.batch, outcome, p.possible(b, a.baseOffset, &fx))
 	p.count(outcome)
 	if r.Stalled && p.open != nil {
 		p.seal() // the next replay may need a new batch that proves the others
