@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
@@ -156,7 +157,7 @@ func (p *partition) hear(e inspect.Entry, now time.Time, fx *effects) {
 	}
 	found := p.win.Hear(report)
 	p.inquiry.assured = e.Known && e.Epoch == int32(p.win.State().Epoch)
-	p.pr.log.Info("asked the broker for its state", "topic", p.topic.name, "partition", p.index,
+	fx.say(slog.LevelInfo, "asked the broker for its state",
 		"known", e.Known, "epoch", e.Epoch, "last_sequence", e.Last, "found", found.String())
 	if p.suspects(found, now, fx) {
 		return
@@ -218,7 +219,7 @@ func (p *partition) stateGone(why error, fx *effects) {
 		p.win.StateMayBeGone()
 		return
 	}
-	p.blame(why)
+	p.condemn(why)
 	p.resolve(p.win.Disown(), fx)
 }
 

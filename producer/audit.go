@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -177,7 +178,7 @@ func (p *partition) audited(x *audit, f findings, err error) {
 	var fx effects
 	if p.inquiry.reading == x {
 		p.inquiry.reading = nil
-		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "for", x.kind.String(),
+		fx.say(slog.LevelInfo, "read the log", "for", x.kind.String(),
 			"from", x.from, "batches", len(f.batches), "seen", x.chain.Known, "last_sequence", x.chain.Last, "read_to", x.chain.Next, "err", err)
 		switch x.kind {
 		case proveEntry:

@@ -33,8 +33,8 @@ type batch struct {
 	urgent   bool      // someone waits for it: no linger
 	epoch    int16     // of the latest attempt
 	base     throttle.Sequence
-	hangUps  int   // connections that died while the broker had it in hand
-	lastErr  error // of the latest attempt
+	hangUps  int      // connections that died while the broker had it in hand
+	trouble  *trouble // with its attempts
 }
 
 var batchPool = sync.Pool{New: func() any { return new(batch) }}
@@ -78,7 +78,7 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	b.SplitAt(n, &left.Batch, &right.Batch)
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
-		part.History, part.epoch, part.lastErr, part.urgent = b.Part(), b.epoch, b.lastErr, true
+		part.History, part.epoch, part.trouble, part.urgent = b.Part(), b.epoch, b.trouble, true
 		part.oldest, part.raw = b.oldest, part.Bytes()
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))

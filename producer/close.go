@@ -79,14 +79,17 @@ func (pr *Producer) flushTopics(ctx context.Context, lanes func(func(*Lane))) er
 
 // Close takes no more records, waits like Flush, and ends the producer. If ctx
 // ends first the rest is given up as by Abort and the error of ctx is returned.
-// When Close returns all callbacks have run, unless ctx has ended and one of
-// them takes longer than 100 ms. Close again waits for the same end. From a
-// callback it returns ErrInCallback.
+// When Close returns the callbacks of all records have run that were produced
+// before it began, unless ctx has ended and one of them, or the handler of the
+// Logger, takes longer than 100 ms. What is produced later, by a callback, too,
+// fails with ErrClosed; it has its callback, and Close does not wait for that.
+// Close again waits for the same end. From a callback it returns ErrInCallback.
 func (pr *Producer) Close(ctx context.Context) error {
 	if pr.delivery.inCallback() {
 		return ErrInCallback
 	}
 	var err error
+	var ended chan struct{}
 	if !pr.closing.Swap(true) {
 		pr.budget.close()
 		if err = pr.flush(ctx, pr.eachLane); err == nil {
@@ -95,34 +98,45 @@ func (pr *Producer) Close(ctx context.Context) error {
 			pr.eachLane((*Lane).shut)
 			err = pr.flush(ctx, pr.eachLane)
 		}
-		pr.end()
+		pr.stopping.Store(true)
+		ended = make(chan struct{})
+		go func() { // which may have to wait for user code
+			defer close(ended)
+			pr.end()
+		}()
 	}
 	if !pr.told(ctx) {
 		return ctx.Err()
 	}
+	if ended != nil {
+		<-ended // so that no goroutine is left
+	}
 	return err
 }
 
-// told waits until all callbacks have run, and reports whether they have. Once
-// ctx has ended and nothing more is sent, it waits only for as long as callbacks
-// come to an end: one that does not return must not keep Close.
+// told waits until all callbacks have run that Close waits for, and reports whether
+// they have. Once ctx has ended it waits only for as long as user code comes to an
+// end: a callback or a slog.Handler that does not return must not keep Close.
 func (pr *Producer) told(ctx context.Context) bool {
-	const grace = 100 * time.Millisecond
 	select {
 	case <-pr.closed:
 		return true
 	case <-ctx.Done():
 	}
 	pr.delivery.watched.Store(true)
-	for pr.delivery.isStopped() {
-		before := pr.delivery.behind.Load()
+	for pr.stopping.Load() {
+		before, guests := pr.delivery.behind.Load(), pr.guests.Load()
 		select {
 		case <-pr.closed:
 			return true
-		case <-time.After(grace):
-			if pr.delivery.behind.Load() == before {
-				return false
-			}
+		case <-time.After(guestGrace):
+		}
+		stuck := guests > 0 && pr.guests.Load() > 0
+		if pr.delivery.isStopped() {
+			stuck = pr.delivery.behind.Load() == before
+		}
+		if stuck {
+			return false
 		}
 	}
 	return false
@@ -133,6 +147,7 @@ func (pr *Producer) told(ctx context.Context) bool {
 // does not wait for them. It may be called from a callback, and during a Close.
 func (pr *Producer) Abort() {
 	pr.closing.Store(true)
+	pr.stopping.Store(true)
 	pr.budget.close()
 	go pr.end()
 }
@@ -209,7 +224,7 @@ func (pr *Producer) deadlines(ctx context.Context) {
 			}
 			pr.eachLane(func(l *Lane) {
 				for _, t := range *l.topics.Load() {
-					t.fail(now.Add(-pr.cfg.DeliveryTimeout), because(ErrDeliveryTimeout, pr.control.lastError()))
+					t.expire(now.Add(-pr.cfg.DeliveryTimeout))
 					t.endDenied(now)
 				}
 			})

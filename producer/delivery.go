@@ -1,9 +1,9 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -16,8 +16,8 @@ import (
 type deliverer struct {
 	pr        *Producer
 	woken     chan struct{}
-	goroutine atomic.Uint64 // id of the loop's goroutine, of use while user says so
-	user      atomic.Bool   // a callback of the user's runs
+	goroutine atomic.Uint64 // id of the loop's goroutine
+	inside    atomic.Bool   // a callback of the user's runs
 	left      atomic.Uint64 // refusals that had their callback
 	behind    atomic.Int64  // records that wait for theirs
 	awaiting  atomic.Int32  // callers of await
@@ -27,6 +27,7 @@ type deliverer struct {
 	ready    queue[*partition]
 	refusals queue[refusal]
 	refused  uint64
+	due      uint64 // refusals before the end, which waits for their callbacks
 	stopped  bool
 	ended    bool          // the loop is over: it was stopped, and nothing was left
 	progress chan struct{} // closed and renewed after callbacks, see signal
@@ -53,6 +54,7 @@ type refusal struct {
 	d         delivery
 	outcome   Outcome
 	err       error
+	over      bool // the lane has stopped
 }
 
 // maxBehind is how many records may wait for their callbacks before Produce
@@ -104,13 +106,14 @@ func (d *deliverer) catchUp(ctx context.Context, maxWait time.Duration) error {
 	if maxWait == 0 {
 		return ErrBufferFull
 	}
+	bounded := ctx
 	if maxWait > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, maxWait, ErrBufferFull)
+		bounded, cancel = context.WithTimeout(ctx, maxWait)
 		defer cancel()
 	}
-	if d.await(ctx, func() bool { return d.behind.Load() < maxBehind }) != nil {
-		return context.Cause(ctx)
+	if d.await(bounded, func() bool { return d.behind.Load() < maxBehind }) != nil {
+		return cmp.Or(ctx.Err(), ErrBufferFull)
 	}
 	return nil
 }
@@ -122,11 +125,26 @@ func (d *deliverer) wake() {
 	}
 }
 
+// stop lets the loop run out. What was accepted or refused until now has its callback
+// before the end. What is refused later, perhaps in a callback, and so on for ever,
+// has one, too, and nobody waits for it.
 func (d *deliverer) stop() {
 	d.mu.Lock()
-	d.stopped = true
+	if !d.stopped {
+		d.stopped, d.due = true, d.refused
+	}
 	d.mu.Unlock()
 	d.wake()
+}
+
+// end closes the producer once all callbacks have run that it waits for.
+func (d *deliverer) end() {
+	d.mu.Lock()
+	left := !d.stopped || d.left.Load() < d.due || d.ready.len() > 0
+	d.mu.Unlock()
+	if !left && d.now.ready.len()+d.now.batches.len() == 0 {
+		d.first.Do(func() { close(d.pr.closed) })
+	}
 }
 
 func (d *deliverer) isStopped() bool {
@@ -148,7 +166,7 @@ func (d *deliverer) run() {
 		d.tellAll()
 	}
 	over = true
-	d.first.Do(func() { close(d.pr.closed) })
+	d.end()
 	d.signal()
 }
 
@@ -178,9 +196,6 @@ func (r *round) begun() bool { return r.refusals.len()+r.ready.len()+r.batches.l
 // is noted before it runs: it may not return.
 func (d *deliverer) tellAll() {
 	r := &d.now
-	for r.refusals.len() > 0 {
-		d.tell(r.refusals.pop())
-	}
 	for r.ready.len()+r.batches.len() > 0 {
 		if r.batches.len() == 0 {
 			r.p = r.ready.pop()
@@ -197,12 +212,18 @@ func (d *deliverer) tellAll() {
 		}
 	}
 	r.p = nil
+	for r.refusals.len() > 0 { // behind the batches: in the end there may be no end of them
+		if d.pr.stopping.Load() {
+			d.end()
+		}
+		d.tell(r.refusals.pop())
+	}
 	d.signal()
 }
 
 func (d *deliverer) tell(r refusal) {
 	res := Result{Topic: r.topic, Partition: r.partition, Offset: -1, Tag: r.d.tag, Outcome: r.outcome}
-	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err}
+	res.Err = &RecordError{Topic: r.topic, Partition: r.partition, Outcome: r.outcome, Err: r.err, over: r.over}
 	d.pr.stats.outcome(r.outcome, 1)
 	defer func() {
 		d.left.Add(1)
@@ -240,8 +261,8 @@ func (p *partition) deliver(r *resolved, done *int) {
 // callEach runs callbacks until they are all done, or one did not return.
 func (p *partition) callEach(r *resolved, deliveries []delivery, done *int) {
 	first, returned := *done, false
+	defer p.pr.delivery.inside.Store(false) // behind failed, which logs
 	defer func() {
-		p.pr.delivery.user.Store(false)
 		p.pr.delivery.behind.Add(-int64(*done - first))
 		if !returned {
 			p.pr.failed(recover())
@@ -280,8 +301,8 @@ func (p *partition) result(r *resolved) Result {
 // call runs the callback of a refusal.
 func (pr *Producer) call(d *delivery, r Result) {
 	returned := false
+	defer pr.delivery.inside.Store(false)
 	defer func() {
-		pr.delivery.user.Store(false)
 		pr.delivery.behind.Add(-1)
 		if !returned {
 			pr.failed(recover())
@@ -294,7 +315,7 @@ func (pr *Producer) call(d *delivery, r Result) {
 // hand gives a result to whoever wants it.
 func (d *deliverer) hand(to *delivery, r Result) {
 	if to.done != nil {
-		d.user.Store(true)
+		d.inside.Store(true)
 		to.done(r)
 	} else if w, waits := to.tag.(*caller); waits {
 		w.done(r)
@@ -351,19 +372,4 @@ func (d *deliverer) mark() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.refused
-}
-
-// inCallback reports whether the caller is a delivery callback.
-func (d *deliverer) inCallback() bool { return d.user.Load() && d.goroutine.Load() == goroutineID() }
-
-// goroutineID reads the number of this goroutine off its stack trace. Go offers
-// no other way, and without it a Flush inside a callback could only hang. It takes
-// some microseconds, more where the stack is deep, so nobody does it unless a
-// callback of the user's runs at this moment.
-func goroutineID() uint64 {
-	var buf [64]byte
-	var id uint64
-	n := runtime.Stack(buf[:], false)
-	_, _ = fmt.Sscanf(string(buf[:n]), "goroutine %d ", &id)
-	return id
 }

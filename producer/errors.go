@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -57,17 +58,25 @@ type RecordError struct {
 	Topic     string
 	Partition int32 // -1: none was chosen
 	Outcome   Outcome
-	Attempts  int // how often the record was sent
+	Attempts  int // how often the record was sent; -1 where nobody waited to see
 	Err       error
+
+	over bool // it is of a lane that has stopped
 }
 
-// Error names the record's partition, what is known, and the reason.
+// Error names the record's partition, what is known, and the reason: the present
+// cause and, if it was another, the first one. It is one line of at most 1 KiB.
 func (e *RecordError) Error() string {
-	where := fmt.Sprintf("%q", e.Topic)
+	const longestName = 256
+	text := "producer: record for " + oneLine(fmt.Sprintf("%.*q", longestName, e.Topic), longestName)
 	if e.Partition >= 0 {
-		where = fmt.Sprintf("%q partition %d", e.Topic, e.Partition)
+		text += fmt.Sprintf(" partition %d", e.Partition)
 	}
-	return fmt.Sprintf("producer: record for %s %s after %d attempts: %v", where, e.Outcome, e.Attempts, e.Err)
+	text += " " + e.Outcome.String()
+	if e.Attempts >= 0 {
+		text += fmt.Sprintf(" after %d attempts", e.Attempts)
+	}
+	return oneLine(text+": "+e.Err.Error(), longestError)
 }
 
 // Unwrap returns the reason.
@@ -80,13 +89,88 @@ func SafeToResend(err error) bool {
 	return errors.As(err, &re) && re.Outcome == NotWritten
 }
 
-// because joins a reason with what happened last, if that says more.
-func because(reason, last error) error {
-	switch {
-	case last == nil:
-		return reason
-	case errors.Is(last, reason):
-		return last
+// Retriable reports whether it is worth producing the record of err again, later
+// and in the same producer: what kept it out may be over then. It is not where the
+// producer is closed or the lane has stopped, where the record itself is at fault
+// (too large, invalid, against a rule of the topic), and where the caller's context
+// ended: then nobody wants it any more.
+//
+// It says nothing of whether the record is in the log already, SafeToResend does.
+// A loop asks both, and pauses (docs/outcomes.md).
+func Retriable(err error) bool {
+	var re *RecordError
+	var gone *abandoned
+	if !errors.As(err, &re) || re.over || errors.As(err, &gone) {
+		return false
 	}
-	return fmt.Errorf("%w: %w", reason, last)
+	for _, final := range []error{
+		ErrClosed, ErrRecordTooLarge, ErrInvalidRecord, ErrSecondOwner, ErrLaneFailed, ErrInCallback, ErrOtherCluster,
+		errNegative,
+	} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	var code Code
+	if !errors.As(err, &code) {
+		return true
+	}
+	switch code {
+	case retry.TopicAuthorizationFailed, retry.ClusterAuthorizationFailed, retry.InvalidProducerIDMapping:
+		return true // rights may be given, and the broker may know us again
+	}
+	return retry.Classify(code, -1).Fate != retry.Refused
+}
+
+// abandoned is the end of a context whose caller waited with it.
+type abandoned struct {
+	err    error // of the context
+	placed bool  // the record has its place: it may still be written
+	waited bool  // for room, while the context ended
+	cause  error // what it waited for, nil if that is not known
+}
+
+func (e *abandoned) Error() string {
+	text := e.err.Error()
+	if e.placed {
+		text += ": the record has its place and may still be written"
+	}
+	if e.cause != nil {
+		text += ": " + oneLine(e.cause.Error(), longestCause)
+	}
+	return text
+}
+
+func (e *abandoned) Unwrap() []error {
+	if e.cause != nil {
+		return []error{e.err, e.cause}
+	}
+	return []error{e.err}
+}
+
+// refusal is why a record found no place, with what is in the way of those before.
+func (pr *Producer) refusal(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ErrBufferFull):
+		return because(err, pr.obstacle())
+	case errors.Is(err, errOver):
+		return &abandoned{err: ctx.Err()}
+	case ctx.Err() != nil && err == ctx.Err(): //nolint:errorlint // from the wait itself, not from what a lane died of
+		return &abandoned{err: ctx.Err(), waited: true, cause: because(ErrBufferFull, pr.obstacle())}
+	}
+	return err
+}
+
+// obstacle is why the cluster, or one of its brokers, cannot be reached, nil if
+// nothing is known to be in the way.
+func (pr *Producer) obstacle() error {
+	if err := pr.control.lastError(); err != nil {
+		return err
+	}
+	for _, b := range *pr.senders.Load() {
+		if err := b.lastError(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package producer
 
 import (
 	"errors"
+	"log/slog"
+	"math"
 	"strconv"
 
 	"github.com/sluice-kafka/sluice/internal/cluster"
@@ -27,6 +29,16 @@ func leaderHint(at *attempt, rp *kmsg.ProduceResponseTopicPartition, brokers []k
 		}
 	}
 	return h
+}
+
+// possible returns the base offset of an answer, -1 if no log can have the batch
+// there.
+func (p *partition) possible(b *batch, base int64, fx *effects) int64 {
+	if base >= -1 && base <= math.MaxInt64-int64(b.Records()) {
+		return base
+	}
+	fx.say(slog.LevelWarn, "the broker names an impossible offset", "base_offset", base, "records", b.Records())
+	return -1
 }
 
 // quoted makes a broker's words safe to show: one line, not endless.

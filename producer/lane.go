@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type Lane struct {
 	resumed  *resumed
 	identity atomic.Pointer[identity]
 	broken   atomic.Pointer[failure]
+	owed     owed
 
 	// marked is when the first mark was taken: until then no other process can
 	// have the producer ID. Zero while there is none.
@@ -105,7 +107,12 @@ func (pr *Producer) add(l *Lane) {
 	pr.laned.Store(true)
 }
 
-// Produce is Producer.Produce in the lane.
+// Produce is Producer.Produce in the lane. A record that it refuses stops the lane,
+// except where ctx ended, before or while Produce waited for room. Such a record
+// was not accepted, as by TryProduce; its callback has the error of the context.
+// The lane goes on once the same record is produced again, before any other one,
+// with a context that lasts. Another one in its place stops the lane, and until
+// then Mark returns an error.
 func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
 	l.hand(ctx, &rec, done)
 }
@@ -113,9 +120,21 @@ func (l *Lane) Produce(ctx context.Context, rec Record, done func(Result)) {
 func (l *Lane) hand(ctx context.Context, rec *Record, done func(Result)) {
 	d := delivery{done: done, tag: rec.Tag}
 	if at, err := l.produce(ctx, rec, d, l.pr.cfg.MaxBlock, false); err != nil {
-		l.fail(err)
-		l.pr.delivery.refuse(refusal{rec.Topic, at, d, l.refused(), err})
+		err, over := l.refuse(ctx, rec, err)
+		l.pr.delivery.refuse(refusal{rec.Topic, at, d, l.refused(), err, over})
 	}
+}
+
+// refuse acts on a record that found no place. A lane stops for it, unless only the
+// caller's context ended.
+func (l *Lane) refuse(ctx context.Context, rec *Record, err error) (why error, over bool) {
+	why = l.pr.refusal(ctx, err)
+	var gone *abandoned
+	if !l.stops || errors.As(why, &gone) && l.owed.add(rec, gone.waited) {
+		return why, false
+	}
+	l.fail(why)
+	return why, true
 }
 
 // refused is the outcome of a record that was never sent.
@@ -130,7 +149,7 @@ func (l *Lane) refused() Outcome {
 func (l *Lane) TryProduce(rec Record, done func(Result)) error {
 	at, err := l.produce(context.Background(), &rec, delivery{done: done, tag: rec.Tag}, 0, false)
 	if err != nil {
-		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: l.refused(), Err: err}
+		return &RecordError{Topic: rec.Topic, Partition: at, Outcome: l.refused(), Err: l.pr.refusal(context.Background(), err)}
 	}
 	return nil
 }
@@ -146,12 +165,12 @@ func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
 	w := newWaitAll(recs)
 	pr := l.pr
 	if pr.delivery.inCallback() {
-		return w.giveUp(l.refused(), ErrInCallback)
+		return w.giveUp(l.refused(), 0, ErrInCallback)
 	}
 	for i := range recs {
 		if at, err := l.produce(ctx, &recs[i], delivery{tag: &w.callers[i]}, pr.cfg.MaxBlock, true); err != nil {
-			l.fail(err)
-			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: l.refused(), Err: err}
+			err, over := l.refuse(ctx, &recs[i], err)
+			re := &RecordError{Topic: recs[i].Topic, Partition: at, Outcome: l.refused(), Err: err, over: over}
 			pr.stats.outcome(re.Outcome, 1)
 			w.done(i, Result{
 				Topic: recs[i].Topic, Partition: at, Offset: -1, Tag: recs[i].Tag,
@@ -166,7 +185,7 @@ func (l *Lane) ProduceAll(ctx context.Context, recs ...Record) Results {
 	case <-w.all:
 		return w.results
 	case <-ctx.Done():
-		return w.giveUp(Unknown, ctx.Err())
+		return w.giveUp(Unknown, -1, &abandoned{err: ctx.Err(), placed: true, cause: pr.obstacle()})
 	}
 }
 
@@ -201,13 +220,13 @@ func (l *Lane) spread() {
 	if f == nil || f.told.Swap(true) {
 		return
 	}
-	if !l.pr.closing.Load() {
-		l.pr.log.Error("a lane has stopped", "err", f.err)
-	}
 	for _, t := range *l.topics.Load() {
 		t.fail(time.Now(), f.err)
 	}
 	l.each(func(p *partition) { p.stop(f.err) })
+	if !l.pr.closing.Load() {
+		l.pr.log.Error("a lane has stopped", "err", f.err)
+	}
 }
 
 // topic returns the topic of the name, which it makes known to the control loop

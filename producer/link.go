@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
+	uberatomic "go.uber.org/atomic"
 )
 
 // link is one live connection for produce requests. One goroutine writes to
@@ -23,14 +24,15 @@ type link struct {
 	broker    *broker
 	conn      *conn.Conn
 	limits    throttle.Limits
-	version   int16         // of Produce
-	cluster   string        // to which the broker belongs, "" if not known
-	ended     chan struct{} // closed once nothing is outstanding any more, after its death
-	describes bool          // it offers DescribeProducers
-	inFlight  atomic.Int64  // bytes
-	answers   atomic.Int64  // to Produce requests
-	hungry    atomic.Bool   // the sender has something and may wait for room: each answer wakes it
-	choked    atomic.Bool   // changed under mu: as many requests as may be; only room wakes the sender
+	version   int16           // of Produce
+	cluster   string          // to which the broker belongs, "" if not known
+	ended     chan struct{}   // closed once nothing is outstanding any more, after its death
+	describes bool            // it offers DescribeProducers
+	inFlight  atomic.Int64    // bytes
+	answers   atomic.Int64    // to Produce requests
+	hungry    atomic.Bool     // the sender has something and may wait for room: each answer wakes it
+	silence   uberatomic.Time // muted, for whoever holds another lock
+	choked    atomic.Bool     // changed under mu: as many requests as may be; only room wakes the sender
 
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
@@ -205,8 +207,14 @@ func (l *link) mute(d time.Duration, now time.Time) {
 	defer l.mu.Unlock()
 	if until := now.Add(d); until.After(l.muted) {
 		l.muted = until
+		l.silence.Store(until)
 		l.watch(now)
 	}
+}
+
+// mutedSince reports whether the broker has wanted silence since then.
+func (l *link) mutedSince(then time.Time) bool {
+	return l.silence.Load().After(then)
 }
 
 // mayWrite reports whether the sender, if it wants to, may write a request now;

@@ -53,6 +53,9 @@ func (l *Lane) Mark(ctx context.Context) (*Mark, error) {
 	if f := l.broken.Load(); f != nil {
 		return nil, fmt.Errorf("producer: checkpoint: %w", f.err)
 	}
+	if l.owed.some.Load() {
+		return nil, fmt.Errorf("producer: checkpoint: %w", errOwed)
+	}
 	if err := l.identify(ctx); err != nil {
 		return nil, err
 	}

@@ -43,9 +43,7 @@ func (p *partition) forsake(why error) {
 	if p.open != nil {
 		p.shutBatch()
 	}
-	for _, b := range p.sealed.all() {
-		b.lastErr = because(why, b.lastErr)
-	}
+	p.condemn(why)
 	p.resolve(p.win.Abort(), &fx)
 	p.win, p.base, p.ident = throttle.New(), 0, nil
 	p.link, p.inquiry, p.pending, p.resting = nil, inquiry{}, pending{}, false

@@ -1,6 +1,8 @@
 package producer
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,9 +12,9 @@ import (
 )
 
 // partition joins the parts for one partition: batches, window, and what was
-// resolved. One mutex guards it. It is never held together with another one,
-// nor across I/O, compression, a callback or a wait; what has to be done
-// elsewhere is collected as effects and carried out after the unlock.
+// resolved. One mutex guards it. It is not held across I/O, compression, user
+// code or a wait, and together with leaves only (docs/locks.md); what has to be
+// done elsewhere is collected as effects and carried out after the unlock.
 type partition struct {
 	pr     *Producer
 	topic  *topic
@@ -48,10 +50,11 @@ type partition struct {
 	held   int64  // bytes of the budget
 	credit int64  // of these, not used by a record
 
-	accepted   uint64 // records
-	settled    uint64 // of these, that have an outcome
-	shared     bool   // other processes may write the same records, see Lane
-	gap        error  // of the first record that is not written
+	accepted   uint64   // records
+	settled    uint64   // of these, that have an outcome
+	shared     bool     // other processes may write the same records, see Lane
+	gap        error    // of the first record that is not written
+	trouble    *trouble // of the batch that fared worst, since the last success
 	pos        position
 	marks      []pendingMark
 	resolved   queue[resolved]
@@ -92,6 +95,18 @@ type effects struct {
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
 	failed  bool   // the lane has stopped
+	lines   []line // for the log: its handler is user code
+}
+
+// line is one of the log.
+type line struct {
+	level slog.Level
+	text  string
+	args  []any
+}
+
+func (fx *effects) say(level slog.Level, text string, args ...any) {
+	fx.lines = append(fx.lines, line{level, text, args})
 }
 
 func newPartition(t *topic, index int32) *partition {
@@ -110,7 +125,7 @@ func newPartition(t *topic, index int32) *partition {
 
 // do carries out what was collected under the lock.
 func (p *partition) do(fx effects) {
-	p.report(fx) // before the callbacks: who is told of a loss finds it in Stats
+	p.tally(&fx) // before the callbacks: who is told of a loss finds it in Stats
 	if fx.failed {
 		p.topic.lane.spread()
 	}
@@ -133,21 +148,24 @@ func (p *partition) do(fx effects) {
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
 	}
+	for _, l := range fx.lines { // last, for a handler may block
+		args := append([]any{"topic", p.topic.name, "partition", p.index}, l.args...)
+		p.pr.log.Log(context.Background(), l.level, l.text, args...)
+	}
 }
 
-// report counts and logs what operators have to know of.
-func (p *partition) report(fx effects) {
+// tally counts what operators have to know of, and has it logged.
+func (p *partition) tally(fx *effects) {
 	if fx.alarm != throttle.NoAlarm {
 		p.pr.stats.alarms.Add(1)
-		p.pr.log.Error("the log of a partition is not what was acknowledged",
-			"topic", p.topic.name, "partition", p.index, "alarm", fx.alarm.String())
+		fx.say(slog.LevelError, "the log of a partition is not what was acknowledged", "alarm", fx.alarm.String())
 	}
 	if fx.loss {
 		p.pr.stats.alarms.Add(1)
-		p.pr.log.Error("the broker lost records that it had acknowledged", "topic", p.topic.name, "partition", p.index)
+		fx.say(slog.LevelError, "the broker lost records that it had acknowledged")
 	}
 	if fx.fenced {
-		p.pr.log.Error("another producer uses our producer id", "topic", p.topic.name, "partition", p.index)
+		fx.say(slog.LevelError, "another producer uses our producer id")
 	}
 }
 
@@ -307,7 +325,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 		if r.HeadRefused {
 			p.headRefused(&fx)
 		}
-		p.blame(err)
+		p.blame(err, time.Now())
 		p.doubtful(r)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue, fx.refresh = p.target, true
@@ -408,8 +426,11 @@ func (p *partition) abort() {
 	if p.open != nil {
 		p.shutBatch()
 	}
-	for _, b := range p.sealed.all() {
-		b.lastErr = because(ErrClosed, b.lastErr)
+	if p.sealed.len() > 0 {
+		whole := p.inFull(ErrClosed)
+		for _, b := range p.sealed.all() {
+			b.trouble = b.trouble.sentenced(ErrClosed, whole)
+		}
 	}
 	p.resolve(p.win.Abort(), &fx)
 	p.link, p.inquiry = nil, inquiry{}

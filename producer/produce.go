@@ -2,7 +2,9 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -29,7 +31,8 @@ func (pr *Producer) TryProduce(rec Record, done func(Result)) error {
 
 // ProduceSync produces a record and waits for its outcome; linger does not
 // count. The error is that of the Result. If ctx ends first the record stays
-// where it is, and its Outcome is Unknown.
+// where it is and may still be written: its Outcome is Unknown, and the error says
+// so. One that had no place yet is NotWritten.
 func (pr *Producer) ProduceSync(ctx context.Context, rec Record) (Result, error) {
 	return pr.main.ProduceSync(ctx, rec)
 }
@@ -100,14 +103,14 @@ func (w *waitAll) done(i int, r Result) {
 }
 
 // giveUp fills in those without an outcome.
-func (w *waitAll) giveUp(o Outcome, err error) Results {
+func (w *waitAll) giveUp(o Outcome, attempts int, err error) Results {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone = true
 	for i := range w.results {
 		if r := &w.results[i]; r.Outcome == Unknown && r.Err == nil {
 			r.Outcome = o
-			r.Err = &RecordError{Topic: r.Topic, Partition: r.Partition, Outcome: o, Err: err}
+			r.Err = &RecordError{Topic: r.Topic, Partition: r.Partition, Outcome: o, Attempts: attempts, Err: err}
 		}
 	}
 	return w.results
@@ -117,12 +120,20 @@ func (w *waitAll) giveUp(o Outcome, err error) Results {
 var errNoFixedPlace = fmt.Errorf("%w: in a lane the partition must follow from the record: "+
 	"it needs a key (and partitioner.ignore.keys=false) or a Pin", ErrInvalidRecord)
 
+var (
+	errOver = errors.New("the context was over before")
+	// errTimestamp: brokers take a negative timestamp for none, and one that wraps
+	// would be another one.
+	errTimestamp = fmt.Errorf("%w: a timestamp before 1970, or beyond what 64 bits of milliseconds hold", ErrInvalidRecord)
+	errNegative  = fmt.Errorf("%w: a negative number", ErrUnknownPartition)
+)
+
 // produce gives the record its place, or says why not. The partition is -1 as
 // long as none is chosen.
 func (l *Lane) produce(ctx context.Context, rec *Record, d delivery, maxWait time.Duration, urgent bool) (int32, error) {
 	pr := l.pr
-	if err := ctx.Err(); err != nil {
-		return -1, err // no place for a record that nobody wants any more (K12)
+	if ctx.Err() != nil {
+		return -1, errOver // no place for a record that nobody wants any more (K12)
 	}
 	if err := pr.delivery.wait(ctx, maxWait); err != nil {
 		return -1, err
@@ -133,13 +144,16 @@ func (l *Lane) produce(ctx context.Context, rec *Record, d delivery, maxWait tim
 	if err := l.Err(); err != nil {
 		return -1, err
 	}
+	if err := l.owed.refuses(rec); err != nil {
+		return -1, err
+	}
 	t, err := l.topic(rec.Topic)
 	if err != nil {
 		return -1, err
 	}
 	switch {
 	case rec.Partition.next < 0:
-		return -1, fmt.Errorf("%w: a negative number", ErrUnknownPartition)
+		return -1, errNegative
 	case l.stops && rec.Partition.next == 0 && (rec.Key == nil || pr.cfg.PartitionerIgnoreKeys):
 		return -1, errNoFixedPlace
 	}
@@ -156,7 +170,14 @@ func (l *Lane) produce(ctx context.Context, rec *Record, d delivery, maxWait tim
 	a.d.done, a.d.tag = d.done, d.tag
 	a.urgent, a.ctx, a.maxWait = urgent, ctx, maxWait
 	if a.dated = !rec.Timestamp.IsZero(); a.dated {
+		if s := rec.Timestamp.Unix(); s < 0 || s >= math.MaxInt64/1000 {
+			return -1, errTimestamp
+		}
 		a.rec.Timestamp = rec.Timestamp.UnixMilli()
 	}
-	return t.add(rec.Partition, &a)
+	at, err := t.add(rec.Partition, &a)
+	if err == nil {
+		l.owed.paid(rec)
+	}
+	return at, err
 }

@@ -55,11 +55,13 @@ type Producer struct {
 	modern    atomic.Bool              // a broker has answered in a form that can name a window
 	hurry     stdatomic.Int64          // flushes, and callers without room: linger does not count
 
-	closing atomic.Bool
-	ending  sync.Once
-	closed  chan struct{} // everything has ended
-	cancel  context.CancelFunc
-	loops   sync.WaitGroup // all but delivery
+	closing  atomic.Bool
+	stopping atomic.Bool     // whatever there is, it ends now
+	guests   stdatomic.Int64 // calls of the user's slog.Handler under way
+	ending   sync.Once
+	closed   chan struct{} // everything has ended
+	cancel   context.CancelFunc
+	loops    sync.WaitGroup // all but delivery
 
 	beat    atomic.Uint32             // counts tenths of a second
 	senders atomic.Pointer[[]*broker] // replaced as a whole, by control
@@ -79,9 +81,9 @@ func New(cfg config.Config) (*Producer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	pr := &Producer{cfg: cfg.Clone(), log: cfg.Logger, closed: make(chan struct{})}
-	if pr.log == nil {
-		pr.log = slog.New(slog.DiscardHandler)
+	pr := &Producer{cfg: cfg.Clone(), log: slog.New(slog.DiscardHandler), closed: make(chan struct{})}
+	if cfg.Logger != nil {
+		pr.log = slog.New(handler{cfg.Logger.Handler(), pr})
 	}
 	for _, w := range cfg.Warnings {
 		pr.log.Warn("configuration", "warning", w.String())

@@ -71,7 +71,9 @@ func (c *control) connect(ctx context.Context) error {
 	for i := range list {
 		addrs[i] = list[i].addr
 	}
-	opened, i, err := conn.DialAny(ctx, addrs, c.pr.connOptions(c.pr.cfg.CheckCluster))
+	opened, i, err := c.pr.guarded(ctx, addrs[0], func() (*conn.Conn, int, error) {
+		return conn.DialAny(ctx, addrs, c.pr.connOptions(c.pr.cfg.CheckCluster))
+	})
 	if err != nil {
 		var at *conn.Error
 		if errors.Is(err, conn.ErrAuth) && errors.As(err, &at) {
@@ -79,7 +81,6 @@ func (c *control) connect(ctx context.Context) error {
 		}
 		return err
 	}
-	c.pr.met(opened)
 	c.conn, c.connID, c.last = opened, list[i].id, list[i].addr
 	return nil
 }
@@ -95,15 +96,6 @@ func (c *control) identifyBroker() {
 			c.connID = b.ID
 		}
 	}
-}
-
-// dial connects to a broker of the cluster.
-func (pr *Producer) dial(ctx context.Context, addr string) (*conn.Conn, error) {
-	c, err := conn.Dial(ctx, addr, pr.connOptions(true))
-	if err == nil {
-		pr.met(c)
-	}
-	return c, err
 }
 
 // met remembers that brokers answer in the modern form: one that is cut off while

@@ -22,7 +22,8 @@ type Record struct {
 	Headers []Header
 
 	// Timestamp is when the record came into being; zero is now. Kafka keeps
-	// milliseconds. Records with old timestamps are written one batch at a
+	// milliseconds from 1970 on; a time that they do not hold is refused
+	// (ErrInvalidRecord). Records with old timestamps are written one batch at a
 	// time: a broker may forget the producer by them (KIP-854).
 	Timestamp time.Time
 

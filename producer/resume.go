@@ -113,7 +113,7 @@ func (l *Lane) resume(ctx context.Context) error {
 		case <-l.pr.closed:
 			return ErrClosed
 		case <-ctx.Done():
-			why := errors.Join(slices.Collect(maps.Values(faults))...)
+			why := several(slices.Collect(maps.Values(faults))...)
 			return because(fmt.Errorf("%w: %q partition %d cannot be asked about", ctx.Err(), again[0].Topic, again[0].Partition), why)
 		}
 	}
@@ -172,7 +172,7 @@ func lasting(since map[inspect.Place]time.Time, found map[inspect.Place]error, n
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return several(errs...)
 }
 
 // look asks once about each of the partitions. Again are those that have to be

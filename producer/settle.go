@@ -28,17 +28,18 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 	v := flight.Judge(a.Answer, b.Tries)
 	b.Answered(v)
 	if err := a.reason(); err != nil {
-		b.lastErr = err
+		b.trouble = b.trouble.and(err, now)
+		p.trouble = b.trouble
 	}
 	if b.Large && b.Records() == 1 {
-		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
+		b.trouble = b.trouble.ended(ErrRecordTooLarge)
 	}
 	p.pending.forgotten = p.pending.forgotten || v.Gone
 	p.pending.newID = p.pending.newID || v.NewID
 	if v.GivesUp(head) {
-		p.pending.giveUp = b.lastErr
+		p.pending.giveUp = b.trouble.cause()
 	}
-	r := p.win.Settle(at.batch, v.Attempt, a.BaseOffset)
+	r := p.win.Settle(at.batch, v.Attempt, p.possible(b, a.BaseOffset, &fx))
 	p.count(v.Attempt)
 	if r.Stalled && p.open != nil {
 		p.seal() // the next replay may need a new batch that proves the others
@@ -47,6 +48,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.verifiedBySuccess()
 		p.memory.Succeeded(&b.History, a.appendTime, b.MaxTimestamp(), p.leader(), now)
 		p.pause.Succeeded()
+		p.trouble = nil
 	}
 	p.resolveAt(r, a.appendTime, &fx)
 	p.doubtful(r)
@@ -99,6 +101,7 @@ func (p *partition) pauseUntil(now time.Time) { p.pause.Extend(now, rand.Float64
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
+	p.trouble = nil // it was that of this batch
 	n := int32(b.Records())
 	if left, ok := flight.Halve(n); b.Large && ok {
 		p.win.Split(left, n-left)
@@ -114,7 +117,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 	if b.Large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
-		p.stopFor(b.lastErr, fx)
+		p.stopFor(b.trouble, fx)
 	}
 }
 
@@ -142,7 +145,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	case p.fatal != nil:
 		p.giveUpAll(fx)
 	case pd.newLog:
-		p.blame(ErrTopicRecreated)
+		p.condemn(ErrTopicRecreated)
 		p.resolve(p.win.NewLog(), fx)
 		if p.shared {
 			p.stopFor(ErrTopicRecreated, fx)
@@ -161,7 +164,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	p.pending = pending{}
 	for p.due(now) {
 		p.inquiry = inquiry{}
-		p.giveUpHead(fx, because(ErrDeliveryTimeout, p.lastError()))
+		p.giveUpHead(fx, ErrDeliveryTimeout)
 	}
 	if p.link != nil && p.link.broker != p.target {
 		p.win.Unbind()
@@ -177,28 +180,8 @@ func (p *partition) needsCalm(now time.Time) bool {
 	return p.pending != (pending{}) || p.fatal != nil || p.due(now) || p.link != nil && p.link.broker != p.target
 }
 
-// lastError is the best reason known for why the head did not get through.
-func (p *partition) lastError() error {
-	if err := p.head().lastErr; err != nil {
-		return err
-	}
-	if p.target == nil {
-		return retry.LeaderNotAvailable
-	}
-	return p.target.lastError()
-}
-
-// blame notes a reason with everything that was sent, by whomever.
-func (p *partition) blame(err error) {
-	for _, b := range p.sealed.all() {
-		if b.Attempts > 0 || p.shared {
-			b.lastErr = because(err, b.lastErr)
-		}
-	}
-}
-
 // giveUpHead resolves the oldest batch, and with it everything in doubt.
-func (p *partition) giveUpHead(fx *effects, err error) {
+func (p *partition) giveUpHead(fx *effects, verdict error) {
 	if p.sealed.len() == 0 {
 		if p.open == nil {
 			return
@@ -206,9 +189,10 @@ func (p *partition) giveUpHead(fx *effects, err error) {
 		p.shutBatch()
 	}
 	if p.win.InDoubt() {
-		p.blame(err)
+		p.condemn(verdict)
 	} else {
-		p.sealed.first().lastErr = err
+		b := p.sealed.first()
+		b.trouble = b.trouble.sentenced(verdict, p.inFull(verdict))
 	}
 	p.resolve(p.win.Expire(), fx)
 }
@@ -219,7 +203,7 @@ func (p *partition) giveUpAll(fx *effects) {
 		p.shutBatch()
 	}
 	for _, b := range p.sealed.all() {
-		b.lastErr = because(p.fatal, b.lastErr)
+		b.trouble = b.trouble.ended(p.fatal)
 	}
 	if errors.Is(p.fatal, ErrSecondOwner) {
 		p.resolve(p.win.Fence(), fx)
@@ -246,7 +230,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		case r.Unknown.Has(i):
 			res.outcome = Unknown
 			if r.Alarm == throttle.AlarmGap {
-				b.lastErr = because(ErrStateLost, b.lastErr)
+				b.trouble = b.trouble.ended(ErrStateLost)
 			}
 		case r.Written.Has(i):
 			if i == r.Written.To-1 {
@@ -270,7 +254,8 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b := res.b
 	if res.outcome != Written {
 		res.err = &RecordError{
-			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.lastErr,
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.trouble,
+			over: p.shared,
 		}
 	} else {
 		p.gauge.done.add(b, time.Now())

@@ -33,6 +33,7 @@ type topic struct {
 	arrived uint64 // records that came to wait
 	moving  int    // groups of them that are neither here nor elsewhere
 	missed  int    // answers in a row that did not show what is waited for
+	why     error  // of the latest of them
 	closed  bool
 	gone    bool // see forgetIdle
 
@@ -290,7 +291,7 @@ func (t *topic) admit(parts slots, batch []early) {
 		at := t.choose(parts, e.pin, &e.admission)
 		if err := t.partition(parts, at).settleIn(&e.admission); err != nil {
 			t.pr.budget.give(&t.pr.unled, int64(e.size))
-			t.pr.delivery.refuse(refusal{t.name, at, e.d, t.lane.refused(), err})
+			t.pr.delivery.refuse(refusal{t.name, at, e.d, t.lane.refused(), err, t.lane.stops})
 		}
 	}
 }
@@ -328,7 +329,7 @@ func (t *topic) fail(before time.Time, err error) {
 	var cost int64
 	for i := range gone {
 		cost += int64(gone[i].size)
-		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, t.lane.refused(), err})
+		t.pr.delivery.refuse(refusal{t.name, gone[i].pin.next - 1, gone[i].d, t.lane.refused(), err, t.lane.stops})
 	}
 	t.pr.budget.give(&t.pr.unled, cost)
 	t.moved(1)
@@ -343,6 +344,7 @@ const unknownLimit = 8
 // topic whose partitions were seen is not forgotten for that (K42).
 func (t *topic) unknown(err error, final bool) {
 	t.mu.Lock()
+	t.why = err
 	t.missed++
 	give := final || t.missed >= unknownLimit
 	if give {
@@ -357,7 +359,24 @@ func (t *topic) unknown(err error, final bool) {
 // close lets no record wait any more and fails those that do.
 func (t *topic) close() {
 	t.shut()
-	t.fail(time.Now(), ErrClosed)
+	t.fail(time.Now(), because(ErrClosed, t.obstacle()))
+}
+
+// expire gives up the records that came before the given time.
+func (t *topic) expire(before time.Time) {
+	if !t.idle() {
+		t.fail(before, because(ErrDeliveryTimeout, t.obstacle()))
+	}
+}
+
+// obstacle is why records still wait here, nil if that is not known.
+func (t *topic) obstacle() error {
+	if err := t.pr.control.lastError(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.why
 }
 
 // shut lets no further record wait.

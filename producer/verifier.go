@@ -111,7 +111,7 @@ func (l *Lane) survey(ctx context.Context, some func(*topic) bool) error {
 			t.verify(seen)
 		}
 	}
-	return errors.Join(errs...)
+	return several(errs...)
 }
 
 // standing is what a leader had of a lane in a partition.

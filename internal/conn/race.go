@@ -2,6 +2,7 @@ package conn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -110,8 +111,14 @@ func (r *race) run(ctx context.Context, final func(error) bool, try func(ctx con
 		if ok {
 			under++
 			go func() {
-				c, err := try(ctx, i)
-				results <- reached{i, c, err}
+				end := reached{i, nil, errEndedItself}
+				defer func() {
+					if v := recover(); v != nil {
+						end.err = fmt.Errorf("the Dialer or the login panicked: %v", v)
+					}
+					results <- end
+				}()
+				end.conn, end.err = try(ctx, i)
 			}()
 			continue
 		}
@@ -177,3 +184,6 @@ func (f failures) Unwrap() []error {
 	}
 	return all
 }
+
+// errEndedItself is that code of the user's ended its goroutine (runtime.Goexit).
+var errEndedItself = errors.New("the Dialer or the login ended its goroutine")
