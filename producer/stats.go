@@ -31,7 +31,6 @@ func (c *counters) outcome(o Outcome, n int) {
 
 // gauge is what a partition shows of itself.
 type gauge struct {
-	available atomic.Bool // it has a leader
 	sequences atomic.Int32
 	batches   atomic.Int32
 	window    atomic.Int32
@@ -90,6 +89,7 @@ type Stats struct {
 type BrokerStats struct {
 	ID        int32         // of the broker
 	Connected bool          // a connection is up
+	Err       string        // why the latest attempt to connect failed, "" if it did not
 	Requests  int           // written and not answered
 	Depth     int           // how many may be: what more would only wait at the broker
 	Bytes     int64         // written and not answered
@@ -100,7 +100,7 @@ type BrokerStats struct {
 type PartitionStats struct {
 	Topic     string
 	Partition int32
-	Available bool   // its leader is known
+	Available bool   // its leader is known, and the latest attempt to reach it did not fail
 	Sequences int32  // in flight: written and not resolved
 	Deepest   int32  // the most of them so far
 	Window    int32  // how many may be
@@ -131,7 +131,7 @@ func (pr *Producer) Stats() Stats {
 	pr.each(func(p *partition) {
 		g := &p.gauge
 		s.Partitions = append(s.Partitions, PartitionStats{
-			Topic: p.topic.name, Partition: p.index, Available: g.available.Load(),
+			Topic: p.topic.name, Partition: p.index, Available: p.reachable(),
 			Sequences: g.sequences.Load(), Deepest: g.deepest.Load(), Window: g.window.Load(),
 			Batches: g.batches.Load(), Waiting: g.waiting.Load(), Epoch: int16(g.epoch.Load()),
 			Hold: throttle.Hold(g.hold.Load()).String(),
