@@ -253,6 +253,9 @@ func (b *broker) windowFrom() string {
 
 func (b *broker) stats() BrokerStats {
 	s := BrokerStats{ID: b.id, Connection: b.number}
+	if err := b.lastError(); err != nil {
+		s.Err = err.Error()
+	}
 	if l := b.link.Load(); l != nil {
 		s.Connected, s.Bytes = true, l.inFlight.Load()
 		l.mu.Lock()

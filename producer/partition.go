@@ -286,7 +286,6 @@ func (p *partition) retarget(to leader) {
 // follow notes the leader, whose share of the budget the records are in.
 func (p *partition) follow(to leader) {
 	p.target, p.leaderEpoch = to.broker, to.epoch
-	p.gauge.available.Store(to.broker != nil)
 	if to.broker != nil && to.broker.share != p.share {
 		p.pr.budget.rebook(&p.share, to.broker.share, p.held)
 	}

@@ -31,7 +31,6 @@ func (c *counters) outcome(o Outcome, n int) {
 
 // gauge is what a partition shows of itself.
 type gauge struct {
-	available atomic.Bool // it has a leader
 	sequences atomic.Int32
 	batches   atomic.Int32
 	window    atomic.Int32
@@ -111,6 +110,7 @@ type BrokerStats struct {
 	Connection int   // from 0, below connections.per.broker
 
 	Connected bool          // a connection is up
+	Err       string        // why the latest attempt to connect failed, "" if it did not
 	Requests  int           // written and not answered
 	Depth     int           // how many may be: what more would only wait at the broker
 	Bytes     int64         // written and not answered
@@ -134,7 +134,7 @@ type PartitionStats struct {
 	Resends        int64         // attempts beyond the first of a batch, whatever came of it
 	Waited         time.Duration // from a batch's first record to its outcome, summed over WrittenBatches
 
-	Available bool   // its leader is known
+	Available bool   // its leader is known, and the latest attempt to reach it did not fail
 	Sequences int32  // in flight: written and not resolved
 	Deepest   int32  // the most of them so far
 	Window    int32  // how many may be
@@ -165,7 +165,7 @@ func (pr *Producer) Stats() Stats {
 	pr.each(func(p *partition) {
 		g := &p.gauge
 		s.Partitions = append(s.Partitions, PartitionStats{
-			Topic: p.topic.name, Partition: p.index, Lane: p.topic.lane.number, Available: g.available.Load(),
+			Topic: p.topic.name, Partition: p.index, Lane: p.topic.lane.number, Available: p.reachable(),
 			Records: g.done.records.Load(), WrittenBatches: g.done.batches.Load(), Bytes: g.done.bytes.Load(),
 			RawBytes: g.done.raw.Load(), Resends: g.done.resends.Load(), Waited: time.Duration(g.done.waited.Load()),
 			Sequences: g.sequences.Load(), Deepest: g.deepest.Load(), Window: g.window.Load(),
