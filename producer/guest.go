@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
@@ -69,7 +70,9 @@ func (pr *Producer) dial(ctx context.Context, addr string) (*conn.Conn, error) {
 		d := dialled{err: &conn.Error{Addr: addr, Op: "dial", Err: errors.New("the Dialer or the login ended its goroutine")}}
 		defer func() {
 			if v := recover(); v != nil {
-				d = dialled{err: &conn.Error{Addr: addr, Op: "dial", Err: fmt.Errorf("the Dialer or the login panicked: %v", v)}}
+				// What it panics with may hold the login.
+				d = dialled{err: &conn.Error{Addr: addr, Op: "dial", Err: fmt.Errorf("the Dialer or the login panicked with a %T", v)}}
+				pr.log.Error("the Dialer or the login panicked", "stack", string(debug.Stack()))
 			}
 			result <- d
 		}()

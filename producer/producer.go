@@ -129,8 +129,8 @@ func (pr *Producer) start() {
 func (pr *Producer) connOptions() conn.Options {
 	return conn.Options{
 		ClientID: pr.cfg.ClientID, SoftwareName: "sluice", SoftwareVersion: softwareVersion(),
-		Modern: pr.modern.Load(),
-		Dial:   pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
+		Modern: pr.modern.Load(), Secrets: []string{pr.cfg.SASLPassword.Reveal()},
+		Dial: pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
 	}
 }
 
