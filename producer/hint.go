@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"strconv"
 
 	"github.com/sluice-kafka/sluice/internal/cluster"
 	"github.com/sluice-kafka/sluice/retry"
@@ -39,13 +38,4 @@ func (p *partition) possible(b *batch, base int64, fx *effects) int64 {
 	}
 	fx.say(slog.LevelWarn, "the broker names an impossible offset", "base_offset", base, "records", b.Records())
 	return -1
-}
-
-// quoted makes a broker's words safe to show: one line, not endless.
-func quoted(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = s[:most]
-	}
-	return strconv.Quote(s)
 }

@@ -14,7 +14,7 @@ import (
 // begin anew. So what is under way ends first, and what is in doubt is Unknown.
 // What has not been sent is NotWritten; it was meant for another log. Lanes stop.
 func (c *control) moveTo(id string) {
-	why := fmt.Errorf("%w: the brokers are of cluster %s now", ErrOtherCluster, quoted(id))
+	why := fmt.Errorf("%w: the brokers are of cluster %s now", ErrOtherCluster, strconv.Quote(oneLine(id, 100)))
 	c.pr.log.Warn("going on in another cluster", "cluster", strconv.Quote(id), "before", c.snap.ClusterID)
 	c.pr.main.identity.Store(nil) // nothing is sent without
 	c.pr.clusterID.Store(id)      // no connection to the former one passes the check from now on

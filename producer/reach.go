@@ -109,8 +109,8 @@ func (pr *Producer) met(c *conn.Conn) {
 func (pr *Producer) connOptions(check bool) conn.Options {
 	o := conn.Options{
 		ClientID: pr.cfg.ClientID, SoftwareName: "sluice", SoftwareVersion: softwareVersion(),
-		Modern: pr.modern.Load(),
-		Dial:   pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
+		Modern: pr.modern.Load(), Secrets: []string{pr.cfg.SASLPassword.Reveal()},
+		Dial: pr.cfg.Dialer, TLS: pr.tls, SASL: pr.sasl, Timeout: pr.cfg.DialTimeout,
 	}
 	if check {
 		o.Check = pr.sameCluster
@@ -145,7 +145,7 @@ func (pr *Producer) sameCluster(ctx context.Context, c *conn.Conn) error {
 func otherCluster(theirs, ours string) error {
 	return fmt.Errorf("%w: the broker is of cluster %s, and this producer has worked with %s: "+
 		"close it and begin a new one, or let it go on there with metadata.cluster.check.enable=false",
-		ErrOtherCluster, quoted(theirs), strconv.Quote(ours))
+		ErrOtherCluster, strconv.Quote(oneLine(theirs, 100)), strconv.Quote(ours))
 }
 
 // said keeps a log from being told the same thing again and again.

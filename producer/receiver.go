@@ -91,7 +91,7 @@ func (l *link) settle(r *request, resp *kmsg.ProduceResponse, body []byte, now t
 			if hint := leaderHint(at, rp, resp.Brokers); hint != nil {
 				l.broker.pr.control.hint(*hint)
 			}
-			at.p.settle(*at, answerFrom(rp), now)
+			at.p.settle(*at, answerFrom(l.conn, rp), now)
 		}
 	}
 	for i := range r.attempts {
@@ -119,10 +119,10 @@ func (r *request) find(cursor *int, name string, id [16]byte, index int32) *atte
 	return nil
 }
 
-func answerFrom(rp *kmsg.ProduceResponseTopicPartition) answer {
+func answerFrom(c *conn.Conn, rp *kmsg.ProduceResponseTopicPartition) answer {
 	a := answer{Answer: flight.Answer{Code: retry.Code(rp.ErrorCode), BaseOffset: rp.BaseOffset}, appendTime: rp.LogAppendTime}
 	if rp.ErrorMessage != nil {
-		a.message = quoted(*rp.ErrorMessage)
+		a.message = c.Quote(*rp.ErrorMessage)
 	}
 	return a
 }

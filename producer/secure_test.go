@@ -2,13 +2,18 @@ package producer_test
 
 import (
 	"crypto/tls"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice-kafka/sluice/config"
 	"github.com/sluice-kafka/sluice/internal/testcert"
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TLS and SASL, from the properties a user writes to a written record.
@@ -71,5 +76,62 @@ func produceSecurely(t *testing.T, m map[string]string, wantError string) {
 	}
 	if _, err := p.ProduceSync(t.Context(), producer.Record{Topic: "t", Value: []byte("secret")}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A broker that repeats the password, in the answer to the login or to a record, gets
+// it into no error and into no line of the log.
+func TestBrokerRepeatsThePassword(t *testing.T) {
+	const canary = "wonderland-canary"
+	for _, mechanism := range []string{"PLAIN", "SCRAM-SHA-256"} {
+		for _, refused := range []bool{true, false} {
+			t.Run(fmt.Sprint(mechanism, refused), func(t *testing.T) {
+				c := newCluster(t, producertest.Config{Topics: map[string]int32{"t": 1}, Users: map[string]string{"alice": canary}})
+				c.OnResponse(func(r *producertest.Response) {
+					said := "bad login: alice/" + canary
+					if m, ok := r.Message.(*kmsg.SASLAuthenticateResponse); ok && refused {
+						m.ErrorCode, m.ErrorMessage = 58, &said
+					}
+				})
+				c.OnProduce(func(producertest.ProduceAttempt) producertest.Fault {
+					return producertest.Refuse(87).BadRecords("says "+canary, 0)
+				})
+				cfg, err := config.FromMap(map[string]string{
+					"bootstrap.servers": strings.Join(c.Addrs(), ","), "security.protocol": "SASL_PLAINTEXT",
+					"sluice.allow.plaintext.passwords": "true",
+					"sasl.mechanism":                   mechanism, "sasl.username": "alice", "sasl.password": canary,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var logged strings.Builder
+				var mu sync.Mutex
+				cfg.Logger = lines(func(r slog.Record) {
+					mu.Lock()
+					defer mu.Unlock()
+					r.Attrs(func(a slog.Attr) bool { fmt.Fprint(&logged, r.Message, a.Value); return true })
+				}).logger()
+				p, err := producer.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ping := p.Ping(t.Context())
+				ctx, cancel := contextFor(t, 10*time.Second)
+				defer cancel()
+				if refused {
+					cancel()
+				}
+				_, produced := p.ProduceSync(ctx, producer.Record{Topic: "t", Value: []byte("v")})
+				end(t, p)
+				if refused == (ping == nil) || produced == nil {
+					t.Errorf("ping: %v, produce: %v", ping, produced)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if all := fmt.Sprint(ping, produced, logged.String()); strings.Contains(all, canary) {
+					t.Errorf("the password is shown: %s", all)
+				}
+			})
+		}
 	}
 }

@@ -17,6 +17,9 @@ type Conn struct {
 	formatter *kmsg.RequestFormatter
 	timeout   time.Duration
 
+	// secrets of the login, in all their forms, the longest first. Fixed after Dial.
+	secrets []string
+
 	correlationID int32 // of the writer
 	welcome       bool  // logged in, or a request was answered without
 
@@ -33,6 +36,9 @@ func newConn(addr string, raw net.Conn, o *Options) *Conn {
 		raw:       raw,
 		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(o.ClientID)),
 		timeout:   o.timeout(),
+	}
+	for _, s := range o.Secrets {
+		c.learn(s)
 	}
 	c.use(raw)
 	return c

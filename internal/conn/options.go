@@ -45,6 +45,10 @@ type Options struct {
 	// at each connection (K59) and must honour its context.
 	SASL sasl.Mechanism
 
+	// Secrets are not shown where a broker repeats them, besides those in the tokens
+	// of the login: SCRAM sends no password, and the broker may know it all the same.
+	Secrets []string
+
 	// Modern says that brokers of this cluster have answered ApiVersions v3 or
 	// later. One that hangs up when asked was then cut off, and does not have to
 	// be asked in the oldest form, which would hide its sequence window.

@@ -114,7 +114,7 @@ func (r *race) run(ctx context.Context, final func(error) bool, try func(ctx con
 				end := reached{i, nil, errEndedItself}
 				defer func() {
 					if v := recover(); v != nil {
-						end.err = fmt.Errorf("the Dialer or the login panicked: %v", v)
+						end.err = fmt.Errorf("the Dialer or the login panicked with a %T", v) // which may hold the login
 					}
 					results <- end
 				}()

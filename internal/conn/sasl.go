@@ -27,6 +27,7 @@ func (c *Conn) authenticate(ctx context.Context, m sasl.Mechanism) error {
 		return c.fail(authenticateOp, fmt.Errorf("no credentials for %s: %w", m.Name(), err))
 	}
 	for range maxSASLRounds {
+		c.learnToken(m.Name(), token)
 		challenge, err := c.exchangeToken(token)
 		if err != nil {
 			return err
@@ -34,10 +35,11 @@ func (c *Conn) authenticate(ctx context.Context, m sasl.Mechanism) error {
 		done, answer, err := session.Challenge(challenge)
 		switch {
 		case err != nil:
-			return c.refused(mechanismError{m.Name(), err})
+			return c.refused(mechanismError{m.Name(), c.Quote(err.Error()), err})
 		case done && len(answer) == 0:
 			return nil
 		case done:
+			c.learnToken(m.Name(), answer)
 			_, err = c.exchangeToken(answer)
 			return err
 		}
@@ -64,7 +66,7 @@ func (c *Conn) proposeMechanism(name string) error {
 		return nil
 	case retry.UnsupportedSASLMechanism:
 		return c.fail(op, fmt.Errorf("%w: %w: %s, the broker offers %s",
-			ErrAuth, code, name, quote(strings.Join(resp.SupportedMechanisms, ", "))))
+			ErrAuth, code, name, c.Quote(strings.Join(resp.SupportedMechanisms, ", "))))
 	default:
 		return c.fail(op, fmt.Errorf("%w: %w", ErrAuth, code))
 	}
@@ -91,7 +93,7 @@ func (c *Conn) exchangeToken(token []byte) ([]byte, error) {
 		if resp.ErrorMessage == nil {
 			return nil, c.refused(code)
 		}
-		return nil, c.refused(fmt.Errorf("%w; the broker says %s", code, quote(*resp.ErrorMessage)))
+		return nil, c.refused(fmt.Errorf("%w; the broker says %s", code, c.Quote(*resp.ErrorMessage)))
 	}
 	if n := len(resp.SASLAuthBytes); n > maxSASLToken {
 		return nil, c.fail(authenticateOp, protocolErrorf("a token of %d bytes is over the limit of %d", n, maxSASLToken))
@@ -106,11 +108,11 @@ func (c *Conn) refused(err error) error {
 }
 
 // mechanismError is what a mechanism made of the broker's token. Its text
-// quotes what the broker sent, so it is quoted and cut here.
+// quotes what the broker sent, so that is made safe to show.
 type mechanismError struct {
-	mechanism string
-	err       error
+	mechanism, quoted string
+	err               error
 }
 
-func (e mechanismError) Error() string { return e.mechanism + ": " + quote(e.err.Error()) }
+func (e mechanismError) Error() string { return e.mechanism + ": " + e.quoted }
 func (e mechanismError) Unwrap() error { return e.err }
