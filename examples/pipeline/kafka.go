@@ -96,7 +96,8 @@ func partitionsOf(ctx context.Context, client *kgo.Client, topic string) (partit
 	return partitions, nil
 }
 
-// createTopic creates a topic that must not be there yet.
+// createTopic creates a topic that must not be there yet, and waits until each of the
+// brokers knows it: the controller answers before.
 func createTopic(ctx context.Context, brokers []string, topic string, partitions int) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
@@ -114,7 +115,26 @@ func createTopic(ctx context.Context, brokers []string, topic string, partitions
 	if err != nil {
 		return fmt.Errorf("creating topic %q: %w", topic, err)
 	}
+	for _, broker := range brokers {
+		if err := awaitTopic(ctx, broker, topic, partitions); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func awaitTopic(ctx context.Context, broker, topic string, partitions int) error {
+	for until := time.Now().Add(grace); ; {
+		ends, err := askOffsets(ctx, []string{broker}, topic, latest)
+		if err == nil && len(ends) == partitions || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // growTopic adds partitions to a topic until it has so many.
