@@ -52,6 +52,7 @@ type partition struct {
 	shared     bool   // other processes may write the same records, see Lane
 	gap        error  // of the first record that is not written
 	pos        position
+	behind     int64 // what is not in pos lies at this offset or later
 	marks      []pendingMark
 	resolved   queue[resolved]
 	delivering bool // it stands in the delivery queue
