@@ -146,6 +146,8 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		if p.shared {
 			p.stopFor(ErrTopicRecreated, fx)
 		}
+	case pd.forgotten && p.shared:
+		p.pauseUntil(now) // then it asks, as before each write from the gate, and reads the log if it has to
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
 	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
@@ -237,7 +239,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		res := resolved{b: b, offset: -1, appendTime: -1}
 		switch i := p.base; {
 		case r.NotWritten.Has(i):
-			res.outcome = NotWritten
+			res.outcome = p.topic.lane.refused()
 		case r.Unknown.Has(i):
 			res.outcome = Unknown
 			if r.Alarm == throttle.AlarmGap {
