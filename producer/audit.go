@@ -40,7 +40,7 @@ type audit struct {
 	leader     flight.Leader
 	producerID int64
 	asked      time.Time     // what is read shows all that was written before
-	chain      inspect.Chain // of readChain: what was seen so far
+	chain      inspect.Chain // of readChain: what was seen before this one began
 }
 
 // auditKind is what is to be found out.
@@ -132,13 +132,15 @@ func (a *auditor) stop() {
 func (a *auditor) readLog(x *audit) (f findings, err error) {
 	ctx, cancel := context.WithTimeout(a.ctx, a.pr.cfg.RequestTimeout)
 	defer cancel()
+	f.chain = x.chain // a copy: an audit that follows the leader begins with that of x, too
 	c, err := a.pr.dial(ctx, x.addr)
 	if err != nil {
 		return f, err
 	}
 	defer c.Abandon()
 	if x.kind == readChain {
-		return f, inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &x.chain)
+		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &f.chain)
+		return f, err
 	}
 	_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
 		if h.ProducerID == x.producerID {
@@ -151,6 +153,7 @@ func (a *auditor) readLog(x *audit) (f findings, err error) {
 // findings are what an audit brought.
 type findings struct {
 	batches []inspect.Header
+	chain   inspect.Chain // of readChain, with an error what was seen so far
 	entry   inspect.Entry // of proveEntry
 }
 
@@ -179,12 +182,12 @@ func (p *partition) audited(x *audit, f findings, err error) {
 	if p.inquiry.reading == x {
 		p.inquiry.reading = nil
 		fx.say(slog.LevelInfo, "read the log", "for", x.kind.String(),
-			"from", x.from, "batches", len(f.batches), "seen", x.chain.Known, "last_sequence", x.chain.Last, "read_to", x.chain.Next, "err", err)
+			"from", x.from, "batches", len(f.batches), "seen", f.chain.Known, "last_sequence", f.chain.Last, "read_to", f.chain.Next, "err", err)
 		switch x.kind {
 		case proveEntry:
 			p.proved(x, f.entry, err, &fx, time.Now())
 		case readChain:
-			p.chainRead(x, err, &fx, time.Now())
+			p.chainRead(x, f.chain, err, &fx, time.Now())
 		default:
 			p.read(f.batches, err, &fx)
 		}

@@ -82,7 +82,9 @@ type PartitionCheckpoint struct {
 	// was never shown.
 	Verified time.Time
 
-	// LogEnd is where the log ended then; 0 if that is not known.
+	// LogEnd is an offset before which nothing of the lane lies that is behind
+	// Next: where the log ended then, or behind the last record of known offset.
+	// 0 if neither is known, or neither is behind Offset.
 	LogEnd int64
 }
 

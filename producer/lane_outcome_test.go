@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-kafka/sluice/config"
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/atomic"
 )
 
@@ -73,6 +74,48 @@ func TestLaneNeverSaysNotWritten(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Nor does it before it has its producer ID, when nobody else can have written the
+// record: one rule is easier to rely on.
+func TestLaneWithoutProducerIDNeverSaysNotWritten(t *testing.T) {
+	for name, stop := range map[string]func(*producer.Lane, *producer.Producer){
+		"the lane is aborted":     func(l *producer.Lane, _ *producer.Producer) { l.Abort() },
+		"the producer is aborted": func(_ *producer.Lane, p *producer.Producer) { p.Abort() },
+		"a deadline":              func(*producer.Lane, *producer.Producer) { time.Sleep(5 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, topics(1))
+				p := newProducer(t, c, nil)
+				if _, err := p.ProduceSync(t.Context(), numbered(0)); err != nil {
+					t.Fatal(err)
+				}
+				c.OnResponse(func(r *producertest.Response) {
+					if m, ok := r.Message.(*kmsg.InitProducerIDResponse); ok {
+						m.ErrorCode = 14 // COORDINATOR_LOAD_IN_PROGRESS
+					}
+				})
+				l := p.Lane("t")
+				time.Sleep(time.Second) // its topic is known, and it has no ID
+				var all []producer.Result
+				for i := range 3 {
+					l.Produce(t.Context(), numbered(i), func(r producer.Result) { all = append(all, r) })
+				}
+				time.Sleep(time.Second)
+				stop(l, p)
+				time.Sleep(time.Second)
+				if len(all) != 3 {
+					t.Fatalf("%d outcomes", len(all))
+				}
+				for _, r := range all {
+					if r.Outcome != producer.Unknown || producer.SafeToResend(r.Err) {
+						t.Errorf("%v: %v", r.Outcome, r.Err)
+					}
+				}
+			})
+		})
 	}
 }
 

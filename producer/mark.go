@@ -242,7 +242,7 @@ func (p *partition) checkpoint(m *Mark) PartitionCheckpoint {
 	if p.pos == (position{offset: -1}) {
 		pc.Epoch = m.id.epoch
 	}
-	if end > pc.Offset+1 {
+	if end = max(end, p.behind); end > pc.Offset+1 {
 		pc.LogEnd = end
 	}
 	return pc
@@ -266,6 +266,7 @@ func (p *partition) advance(b *batch, gap error, offset int64) {
 	p.pos.offset = -1
 	if offset >= 0 {
 		p.pos.offset = offset + int64(n) - 1
+		p.behind = p.pos.offset + 1
 	}
 }
 

@@ -56,6 +56,7 @@ type partition struct {
 	gap        error    // of the first record that is not written
 	trouble    *trouble // of the batch that fared worst, since the last success
 	pos        position
+	behind     int64 // what is not in pos lies at this offset or later
 	marks      []pendingMark
 	resolved   queue[resolved]
 	delivering bool // it stands in the delivery queue

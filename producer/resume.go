@@ -286,7 +286,7 @@ func (p *partition) resume(r *resumed, id *identity) {
 	pos := position{epoch: id.epoch, offset: -1}
 	if pc, ok := r.partitions[p.place()]; ok {
 		pos = position{pc.Epoch, pc.Next, pc.Offset}
-		p.pos = pos
+		p.pos, p.behind = pos, pos.offset+1
 		p.memory.Resume(pc.Verified, pc.LogEnd)
 	}
 	p.carryOn(pos, id)
@@ -345,7 +345,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 		}
 	case throttle.FoundGone:
 		fx.audit = p.newAudit(readChain)
-		fx.audit.chain.Next = max(p.memory.End(), p.pos.offset+1)
+		fx.audit.chain.Next = max(p.memory.End(), p.behind)
 		p.inquiry.reading = fx.audit
 	case throttle.FoundAhead:
 		fx.audit = p.newAudit(proveEntry)
@@ -433,8 +433,7 @@ func (p *partition) notRead(err error, fx *effects, now time.Time) {
 
 // chainRead takes how far the lane is in the log, where the leader does not know
 // it. After that the leader's ignorance proves that there is nothing more.
-func (p *partition) chainRead(x *audit, err error, fx *effects, now time.Time) {
-	c := &x.chain
+func (p *partition) chainRead(x *audit, c inspect.Chain, err error, fx *effects, now time.Time) {
 	switch {
 	case errors.Is(err, inspect.ErrDeleted), errors.Is(err, errors.ErrUnsupported):
 		p.stopFor(because(ErrStateLost, err), fx)

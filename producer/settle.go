@@ -150,6 +150,8 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		if p.shared {
 			p.stopFor(ErrTopicRecreated, fx)
 		}
+	case pd.forgotten && p.shared:
+		p.pauseUntil(now) // then it asks, as before each write from the gate, and reads the log if it has to
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
 		if pd.newID && !p.shared {
@@ -226,7 +228,7 @@ func (p *partition) resolveAt(r throttle.Resolution, appendTime int64, fx *effec
 		res := resolved{b: b, offset: -1, appendTime: -1}
 		switch i := p.base; {
 		case r.NotWritten.Has(i):
-			res.outcome = NotWritten
+			res.outcome = p.topic.lane.refused()
 		case r.Unknown.Has(i):
 			res.outcome = Unknown
 			if r.Alarm == throttle.AlarmGap {

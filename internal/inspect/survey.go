@@ -14,13 +14,14 @@ type Led struct {
 }
 
 // Survey asks a broker about many partitions that it leads: what it has of
-// producers, and where each log ended just before. A partition that the broker
-// did not lead in that epoch, before and after, has no log end: what was said of
-// it counts for nothing.
+// producers, and up to where each log was replicated just before. What lies above
+// that may be truncated, and other records may take its offsets. A partition that
+// the broker did not lead in that epoch, before and after, has no end: what was
+// said of it counts for nothing.
 //
 // It uses c as Conn.Do does.
 func Survey(ctx context.Context, c *conn.Conn, parts []Led) (Answer, map[Place]int64, error) {
-	ends, err := logEnds(ctx, c, parts)
+	ends, err := highWatermarks(ctx, c, parts)
 	if err != nil {
 		return Answer{}, nil, err
 	}
@@ -71,6 +72,41 @@ func logEnds(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, e
 		for _, p := range t.Partitions {
 			if p.ErrorCode == 0 && p.EndOffset >= 0 {
 				ends[Place{t.Topic, p.Partition}] = p.EndOffset
+			}
+		}
+	}
+	return ends, nil
+}
+
+// highWatermarks are those of the partitions that the broker leads in the given
+// epochs.
+func highWatermarks(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, error) {
+	const latest = -1
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	at := map[string]int{}
+	for _, p := range parts {
+		i, ok := at[p.Topic]
+		if !ok {
+			i = len(req.Topics)
+			at[p.Topic] = i
+			rt := kmsg.NewListOffsetsRequestTopic()
+			rt.Topic = p.Topic
+			req.Topics = append(req.Topics, rt)
+		}
+		rp := kmsg.NewListOffsetsRequestTopicPartition()
+		rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = p.Partition, p.Epoch, latest
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, rp)
+	}
+	kresp, err := c.Do(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[Place]int64{}
+	for _, t := range kresp.(*kmsg.ListOffsetsResponse).Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode == 0 && p.Offset >= 0 {
+				ends[Place{t.Topic, p.Partition}] = p.Offset
 			}
 		}
 	}
