@@ -127,6 +127,13 @@ func (p *partition) denied(now time.Time) error {
 		return p.pr.control.refused.of(b.created, now, grace)
 	case p.target.link.Load() == nil:
 		return p.target.refused.of(b.created, now, grace)
+	case now.Sub(b.created) >= grace && lacksRights(b.lastErr):
+		return b.lastErr
 	}
 	return nil
+}
+
+// lacksRights reports whether the latest answer to a batch was that.
+func lacksRights(err error) bool {
+	return errors.Is(err, retry.TopicAuthorizationFailed) || errors.Is(err, retry.ClusterAuthorizationFailed)
 }
