@@ -137,3 +137,16 @@ func (p *partition) denied(now time.Time) error {
 func lacksRights(err error) bool {
 	return errors.Is(err, retry.TopicAuthorizationFailed) || errors.Is(err, retry.ClusterAuthorizationFailed)
 }
+
+// endDenied gives up the records that wait for the topic and whose grace is over.
+func (t *topic) endDenied(now time.Time) {
+	if t.idle() {
+		return
+	}
+	grace := t.pr.cfg.RefusalGrace
+	for _, d := range []*denials{&t.refused, &t.pr.control.refused} {
+		if err := d.of(time.Time{}, now, grace); err != nil {
+			t.fail(now.Add(-grace), err)
+		}
+	}
+}

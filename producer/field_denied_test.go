@@ -61,7 +61,10 @@ func refusals(t *testing.T) map[string]refusing {
 	return map[string]refusing{
 		"login": {
 			cluster: secured, want: conn.ErrAuth, early: true, mend: func(*producertest.Cluster) { mended.Store(true) },
-			change: func(c *config.Config) { c.SecurityProtocol, c.SASL = config.ProtocolSASLPlaintext, login; c.AllowPlaintextPasswords = true },
+			change: func(c *config.Config) {
+				c.SecurityProtocol, c.SASL = config.ProtocolSASLPlaintext, login
+				c.AllowPlaintextPasswords = true
+			},
 		},
 		"certificate": {
 			cluster: encrypted, want: new(tls.CertificateVerificationError), early: true,

@@ -182,7 +182,7 @@ func TestIdleTopicsLeaveUnderWay(t *testing.T) {
 	for i := range 4 {
 		cc.Topics[fmt.Sprint("t", i)] = 2
 	}
-	r := newRig(t, cc, func(c *config.Config) { c.MetadataMaxIdle, c.RetryBackoff = 4 * time.Millisecond, time.Millisecond })
+	r := newRig(t, cc, func(c *config.Config) { c.MetadataMaxIdle, c.RetryBackoff = 4*time.Millisecond, time.Millisecond })
 	r.unordered = true
 	var all sync.WaitGroup
 	for g := range 4 {
