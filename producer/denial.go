@@ -127,6 +127,26 @@ func (p *partition) denied(now time.Time) error {
 		return p.pr.control.refused.of(b.created, now, grace)
 	case p.target.link.Load() == nil:
 		return p.target.refused.of(b.created, now, grace)
+	case now.Sub(b.created) >= grace && lacksRights(b.lastErr):
+		return b.lastErr
 	}
 	return nil
+}
+
+// lacksRights reports whether the latest answer to a batch was that.
+func lacksRights(err error) bool {
+	return errors.Is(err, retry.TopicAuthorizationFailed) || errors.Is(err, retry.ClusterAuthorizationFailed)
+}
+
+// endDenied gives up the records that wait for the topic and whose grace is over.
+func (t *topic) endDenied(now time.Time) {
+	if t.idle() {
+		return
+	}
+	grace := t.pr.cfg.RefusalGrace
+	for _, d := range []*denials{&t.refused, &t.pr.control.refused} {
+		if err := d.of(time.Time{}, now, grace); err != nil {
+			t.fail(now.Add(-grace), err)
+		}
+	}
 }

@@ -41,7 +41,7 @@ var (
 	// ErrCannotAsk: a lane can only be resumed where brokers say how far the
 	// former process came (DescribeProducers: Kafka 2.8, READ on the topic).
 	ErrCannotAsk = errors.New("the broker does not say what it knows of the producer")
-	// ErrOtherCluster: a checkpoint is of another cluster.
+	// ErrOtherCluster: a checkpoint is of another cluster, or the brokers are.
 	ErrOtherCluster = errors.New("another cluster")
 	// ErrTopicRecreated: the topic was deleted and created again while records
 	// were in doubt.

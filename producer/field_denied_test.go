@@ -212,3 +212,43 @@ func TestRefusedElsewhere(t *testing.T) {
 		r.judge()
 	})
 }
+
+// The right to write is missing when the batch is there: the same grace, in which it
+// may be given. What was told so is not in the log, and a lane stops.
+func TestNoRightToWrite(t *testing.T) {
+	for _, code := range []int16{29, 31} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, topics(1), nil)
+			var attempts atomic.Int64
+			deny := func(producertest.ProduceAttempt) producertest.Fault {
+				attempts.Add(1)
+				return producertest.Refuse(code)
+			}
+			r.c.OnProduce(deny)
+			begun := time.Now()
+			res, err := r.sync(t.Context(), producer.Record{}, 10)
+			if took := time.Since(begun); res.Outcome != producer.NotWritten || !errors.Is(err, producer.Code(code)) || took < 5*time.Second || took > 6*time.Second {
+				t.Errorf("%+v after %v", res, took)
+			}
+			if n := attempts.Load(); n < 3 || n > 20 {
+				t.Errorf("%d attempts", n)
+			}
+			n := r.produce(t.Context(), producer.Record{}, 10)
+			time.Sleep(2 * time.Second)
+			r.c.OnProduce(nil)
+			r.flush(2 * time.Second)
+			if res := r.result(n); res.Err != nil {
+				t.Errorf("mended: %+v", res)
+			}
+			r.c.OnProduce(deny)
+			n, rec := r.enter(producer.Record{Key: []byte("k")}, 10)
+			lane := r.p.Lane("t")
+			res, err = lane.ProduceSync(t.Context(), rec)
+			r.note(n, res)
+			if res.Outcome != producer.Unknown || !errors.Is(err, producer.Code(code)) || lane.Err() == nil {
+				t.Errorf("lane: %+v", res)
+			}
+			r.judge()
+		})
+	}
+}

@@ -67,7 +67,7 @@ var errNoID = errors.New("producer: the broker gave a producer id that is none")
 // refusal: the records that wait for the ID get a grace (K34).
 func (c *control) identify(l *Lane, resp *kmsg.InitProducerIDResponse) error {
 	if code := retry.Code(resp.ErrorCode); code != retry.None {
-		if !retry.Classify(code, -1).Backoff {
+		if !retry.Classify(code, -1).Backoff || lacksRights(code) {
 			return &refusedID{code}
 		}
 		return fmt.Errorf("producer: no producer id: %w", code)

@@ -170,3 +170,23 @@ func (c *control) apply(t *topic) (missing bool) {
 	}
 	return missing || !t.idle()
 }
+
+// isWaitedFor reports whether a record waits for the topic to be known, or the first
+// checkpoint of a lane that was made for it.
+func (t *topic) isWaitedFor() bool {
+	return !t.idle() || t.declared.Load() && t.lane.awaiting.Load() > 0
+}
+
+// hasUnsettled reports whether a partition has a record without an outcome.
+func (t *topic) hasUnsettled() bool {
+	parts := t.parts.Load()
+	if parts == nil {
+		return false
+	}
+	for i := range *parts {
+		if p := (*parts)[i].Load(); p != nil && p.unsettled(p.mark()) {
+			return true
+		}
+	}
+	return false
+}

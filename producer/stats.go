@@ -175,3 +175,13 @@ func (pr *Producer) Stats() Stats {
 	})
 	return s
 }
+
+// reachable reports whether the leader is known, and can be reached as far as is
+// known. It takes no lock.
+func (p *partition) reachable() bool {
+	leaders := p.topic.led()
+	if int(p.index) >= len(leaders) || leaders[p.index].broker == nil {
+		return false
+	}
+	return leaders[p.index].broker.lastError() == nil
+}

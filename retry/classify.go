@@ -196,6 +196,10 @@ func classify(code Code) Decision {
 		ReplicaNotAvailable, FencedLeaderEpoch, UnknownLeaderEpoch,
 		UnknownTopicID, InconsistentTopicID:
 		return Decision{Fate: NotAppended, Refresh: true, Backoff: true}
+	// So does it look for rights, which may be given later, and take time to spread.
+	// How long a record waits for them is the caller's to say.
+	case TopicAuthorizationFailed, ClusterAuthorizationFailed:
+		return Decision{Fate: NotAppended, Backoff: true}
 	// So does it count the replicas in sync; once it has appended, the code is
 	// NotEnoughReplicasAfterAppend.
 	case NotEnoughReplicas:
@@ -209,8 +213,7 @@ func classify(code Code) Decision {
 		return Decision{Fate: Refused, Split: true}
 	case InvalidRecord, InvalidTimestamp, UnsupportedForMessageFormat,
 		UnsupportedCompressionType, PolicyViolation, InvalidTopic,
-		InvalidRequiredAcks, TopicAuthorizationFailed,
-		ClusterAuthorizationFailed, UnsupportedVersion, InvalidRequest,
+		InvalidRequiredAcks, UnsupportedVersion, InvalidRequest,
 		InvalidTxnState, TransactionAbortable:
 		return Decision{Fate: Refused}
 	}

@@ -16,8 +16,8 @@ var (
 		retry.CorruptMessage, retry.CorruptMessage,
 	}
 	refusalsForGood = []retry.Code{
-		retry.MessageTooLarge, retry.MessageTooLarge, retry.RecordListTooLarge, retry.InvalidTopic, retry.TopicAuthorizationFailed,
-		retry.ClusterAuthorizationFailed, retry.InvalidTimestamp, retry.UnsupportedVersion, 87, 76, 44, 43, retry.InvalidRequest,
+		retry.MessageTooLarge, retry.MessageTooLarge, retry.RecordListTooLarge, retry.InvalidTopic, retry.InvalidTopic,
+		retry.InvalidTimestamp, retry.InvalidTimestamp, retry.UnsupportedVersion, 87, 76, 44, 43, retry.InvalidRequest,
 	}
 	poisons = []retry.Code{
 		retry.CorruptMessage, 999, retry.MessageTooLarge, retry.RecordListTooLarge, 87,
