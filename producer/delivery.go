@@ -143,9 +143,11 @@ func (d *deliverer) end() {
 	left := !d.stopped || d.left.Load() < d.due || d.ready.len() > 0
 	d.mu.Unlock()
 	if !left && d.now.ready.len()+d.now.batches.len() == 0 {
-		d.first.Do(func() { close(d.pr.closed) })
+		d.close()
 	}
 }
+
+func (d *deliverer) close() { d.first.Do(func() { close(d.pr.closed) }) }
 
 func (d *deliverer) isStopped() bool {
 	d.mu.Lock()
@@ -166,7 +168,7 @@ func (d *deliverer) run() {
 		d.tellAll()
 	}
 	over = true
-	d.end()
+	d.close() // d.now is that of another loop by now, if there is one
 	d.signal()
 }
 

@@ -63,6 +63,7 @@ func TestLaneNeverSaysNotWritten(t *testing.T) {
 						t.Errorf("TryProduce: safe to resend: %v", err)
 					}
 					time.Sleep(time.Second)
+					synctest.Wait()
 					if len(all) != 2 {
 						t.Fatalf("%d outcomes", len(all))
 					}
