@@ -109,7 +109,7 @@ func (b *broker) ask(l *link, now time.Time) {
 // hear reads the answer to the questions of r.
 func (l *link) hear(r *request, body []byte, now time.Time) error {
 	resp := kmsg.NewPtrDescribeProducersResponse()
-	if err := conn.Decode(resp, body); err != nil {
+	if err := conn.Decode(resp, body, r.limit); err != nil {
 		return err
 	}
 	answer := inspect.Read(resp)

@@ -71,7 +71,7 @@ func (l *link) unreadable(r *request, err error) {
 // count (K31).
 func (l *link) settle(r *request, resp *kmsg.ProduceResponse, body []byte, now time.Time) error {
 	*resp = kmsg.ProduceResponse{Version: r.version}
-	if err := conn.Decode(resp, body); err != nil {
+	if err := conn.Decode(resp, body, r.limit); err != nil {
 		return err
 	}
 	if d := time.Duration(resp.ThrottleMillis) * time.Millisecond; d > 0 {

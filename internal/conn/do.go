@@ -68,7 +68,7 @@ func (c *Conn) DoAll(ctx context.Context, reqs []kmsg.Request) (resps []kmsg.Res
 				return err
 			}
 			resp := req.ResponseKind()
-			if err := Decode(resp, body); err != nil {
+			if err := Decode(resp, body, Limit(req)); err != nil {
 				return c.fail(name, err)
 			}
 			resps = append(resps, resp)
@@ -120,7 +120,7 @@ func (c *Conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 		return nil, err
 	}
 	resp := req.ResponseKind()
-	if err := Decode(resp, body); err != nil {
+	if err := Decode(resp, body, Limit(req)); err != nil {
 		return nil, c.fail(kmsg.NameForKey(req.Key()), err)
 	}
 	return resp, nil
