@@ -17,7 +17,7 @@ import (
 // a broker answers in the order of the requests.
 //
 // It owns what is outstanding: from the moment in which a partition commits to an
-// attempt or a question on the link, that is in asking, writing or requests, or in
+// attempt or a question on the link, that is in asking, away, writing or requests, or in
 // the hands of the sender or the receiver. Once both are gone reap gives it back.
 type link struct {
 	broker    *broker
@@ -31,12 +31,14 @@ type link struct {
 	answers   atomic.Int64  // to Produce requests
 	hungry    atomic.Bool   // the sender has something and may wait for room: each answer wakes it
 	choked    atomic.Bool   // changed under mu: as many requests as may be; only room wakes the sender
+	asked     atomic.Bool   // a question is outstanding
 
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
 	pace   time.Duration // between two requests that are not full, see depth.pace
 	empty  bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
+	away   []question    // put elsewhere, see asker
 
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
@@ -58,6 +60,7 @@ type request struct {
 	written       time.Time // when the write began
 	attempts      []attempt
 	asks          []question // instead: it is a DescribeProducers request
+	asked         *inspect.Question
 }
 
 var requestPool = sync.Pool{New: func() any { return new(request) }}
@@ -268,6 +271,7 @@ func (l *link) reap() {
 	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
 	askAgain(l.asking)
+	askAgain(l.away)
 	for _, r := range unsent {
 		askAgain(r.asks)
 		for _, at := range r.attempts {

@@ -24,6 +24,7 @@ func (l *link) receive() {
 	limit := l.answerLimit // once: each method value is an allocation
 	for {
 		if id, buf, err = l.conn.ReadFrame(buf, limit); err != nil {
+			l.refused(err)
 			l.die(err)
 			return
 		}
