@@ -25,6 +25,7 @@ type batch struct {
 
 	created  time.Time // when its first record came
 	cost     int64     // bytes of the budget
+	raw      int       // bytes when it was sealed
 	most     int       // records, by what was known of the window when it was opened
 	encoding bool      // it is with the encoders
 	encoded  bool      // sealed and, if so configured, compressed
@@ -78,7 +79,7 @@ func (b *batch) splitAt(n int) (left, right *batch) {
 	left.cost, right.cost = b.cost-b.cost/2, b.cost/2
 	for _, part := range []*batch{left, right} {
 		part.History, part.epoch, part.lastErr, part.urgent = b.Part(), b.epoch, b.lastErr, true
-		part.oldest = b.oldest
+		part.oldest, part.raw = b.oldest, part.Bytes()
 	}
 	left.base, right.base = b.base, b.base.Add(int32(n))
 	b.release()

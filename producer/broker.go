@@ -19,6 +19,7 @@ import (
 type broker struct {
 	pr      *Producer
 	id      int32
+	number  int    // of the connections to the broker
 	share   *share // of the budget, for all connections to the broker
 	addr    atomic.String
 	err     atomic.Error         // of the latest attempt to connect
@@ -29,8 +30,9 @@ type broker struct {
 	woken   chan struct{}
 	portion inspect.Portion // of its answers to questions
 
-	mu    sync.Mutex
-	ready []*partition // to be looked at
+	mu       sync.Mutex
+	ready    []*partition       // to be looked at
+	stopDial context.CancelFunc // of the dial under way
 
 	// Of the loop alone:
 	todo   turn // taken from ready
@@ -187,7 +189,13 @@ func (b *broker) pause(ctx context.Context, d time.Duration) {
 
 // connect dials the broker and learns what it allows.
 func (b *broker) connect(ctx context.Context) (*link, error) {
-	addr, ours := b.addr.Load(), b.pr.clusterID.Load()
+	ours := b.pr.clusterID.Load()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.mu.Lock()
+	addr := b.addr.Load()
+	b.stopDial = cancel
+	b.mu.Unlock()
 	c, err := b.pr.dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -204,6 +212,20 @@ func (b *broker) connect(ctx context.Context) (*link, error) {
 	l := newLink(b, c, limits, version)
 	l.cluster = ours
 	return l, nil
+}
+
+// moveTo notes where the broker is now. Nobody waits for a former address that
+// swallows packets.
+func (b *broker) moveTo(addr string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.addr.Load() == addr {
+		return
+	}
+	b.addr.Store(addr)
+	if b.stopDial != nil {
+		b.stopDial()
+	}
 }
 
 // limits is how far partitions on the connection may run ahead: as the broker
@@ -232,7 +254,7 @@ func (b *broker) windowFrom() string {
 }
 
 func (b *broker) stats() BrokerStats {
-	s := BrokerStats{ID: b.id}
+	s := BrokerStats{ID: b.id, Connection: b.number}
 	if l := b.link.Load(); l != nil {
 		s.Connected, s.Bytes = true, l.inFlight.Load()
 		l.mu.Lock()

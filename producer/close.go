@@ -189,6 +189,7 @@ func (pr *Producer) forget(l *Lane) {
 	pr.lanesMu.Lock()
 	defer pr.lanesMu.Unlock()
 	delete(pr.lanes, l)
+	pr.control.identified(l) // nobody waits for its ID any more
 }
 
 // deadlines gives up records whose time is over. It looks ten times a second,

@@ -42,7 +42,7 @@ func TestK15SuccessWithoutOffset(t *testing.T) {
 
 // K15, run 2: it is answered as a duplicate. That alone proves nothing, but the
 // next success does, and then the offsets follow by arithmetic: exactly as many
-// lie between the two successes as there are records (docs/design.md).
+// lie between the two successes as there are records (docs/window.md).
 func TestK15DuplicateWithoutOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTapped(t, topics(1), nil)

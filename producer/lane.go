@@ -39,7 +39,8 @@ import (
 // a Producer.
 type Lane struct {
 	pr       *Producer
-	stops    bool // at the first record that is not written
+	number   int64 // in the order in which lanes were made, from 1; 0: the producer's own
+	stops    bool  // at the first record that is not written
 	resumed  *resumed
 	identity atomic.Pointer[identity]
 	broken   atomic.Pointer[failure]
@@ -98,6 +99,8 @@ func (pr *Producer) Lane(topics ...string) *Lane {
 func (pr *Producer) add(l *Lane) {
 	pr.lanesMu.Lock()
 	defer pr.lanesMu.Unlock()
+	pr.lanesMade++
+	l.number = pr.lanesMade
 	pr.lanes[l] = struct{}{}
 	pr.laned.Store(true)
 }

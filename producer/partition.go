@@ -63,6 +63,7 @@ type partition struct {
 type pending struct {
 	newLog    bool  // the topic was recreated
 	forgotten bool  // the broker says that it does not know the producer
+	newID     bool  // and will not take anything under it
 	giveUp    error // the head is given up
 	recut     bool  // the head is too large
 	rest      bool  // nothing may be with the encoders, then the broker is asked
@@ -233,6 +234,7 @@ func (p *partition) shutBatch() {
 	p.sealed.push(p.open)
 	p.gauge.unresolved.Store(int32(p.sealed.len()))
 	p.usual = p.open.Bytes()
+	p.open.raw = p.usual
 	p.noteAge(p.open)
 	p.open = nil
 }

@@ -67,7 +67,9 @@ type Producer struct {
 	main    *Lane // of the records produced without one
 	lanesMu sync.Mutex
 	lanes   map[*Lane]struct{} // the others
-	laned   atomic.Bool        // there have been others
+	// lanesMade counts them, those that were closed included.
+	lanesMade int64
+	laned     atomic.Bool // there have been others
 }
 
 // New makes a producer. It checks the configuration and reports every fault of

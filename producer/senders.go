@@ -42,6 +42,7 @@ func (c *control) broker(r route) *broker {
 			c.shares[r.id] = c.pr.budget.newShare()
 		}
 		b = newBroker(c.pr, r.id, c.shares[r.id])
+		b.number = r.nr
 		c.brokers[r] = b
 		b.addr.Store(known.Addr())
 		c.showSenders()
@@ -54,7 +55,7 @@ func (c *control) broker(r route) *broker {
 func (c *control) readdress() {
 	for r, b := range c.brokers {
 		if known, ok := c.snap.Broker(r.id); ok {
-			b.addr.Store(known.Addr())
+			b.moveTo(known.Addr())
 		}
 	}
 }

@@ -34,6 +34,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		b.lastErr = because(ErrRecordTooLarge, b.lastErr)
 	}
 	p.pending.forgotten = p.pending.forgotten || v.Gone
+	p.pending.newID = p.pending.newID || v.NewID
 	if v.GivesUp(head) {
 		p.pending.giveUp = b.lastErr
 	}
@@ -148,6 +149,10 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 		}
 	case pd.forgotten:
 		p.stateGone(ErrStateLost, fx)
+		if pd.newID && !p.shared {
+			p.win.Unmapped()
+			fx.renew = p.ident == p.topic.lane.identity.Load()
+		}
 	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
 		p.recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:
@@ -267,6 +272,8 @@ func (p *partition) pop(res resolved, fx *effects) {
 		res.err = &RecordError{
 			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.lastErr,
 		}
+	} else {
+		p.gauge.done.add(b, time.Now())
 	}
 	p.advance(b, res.err, res.offset)
 	fx.failed = fx.failed || p.gap != nil

@@ -41,6 +41,23 @@ type gauge struct {
 	// unresolved batches, sealed ones; kept by whoever changes their number
 	unresolved atomic.Int32
 	deepest    atomic.Int32 // most sequences in flight so far
+
+	done totals
+}
+
+// totals are what a partition has written, by batches that are written.
+type totals struct {
+	records, batches, bytes, raw, resends atomic.Int64
+	waited                                atomic.Int64 // nanoseconds, summed over batches
+}
+
+// add counts a batch that is written.
+func (t *totals) add(b *batch, now time.Time) {
+	t.records.Add(int64(b.Records()))
+	t.batches.Add(1)
+	t.bytes.Add(int64(b.Bytes()))
+	t.raw.Add(int64(b.raw))
+	t.waited.Add(int64(now.Sub(b.created)))
 }
 
 // publish brings the gauge up to date. It is called with the lock held.
@@ -87,8 +104,12 @@ type Stats struct {
 }
 
 // BrokerStats is one connection for records in Stats.
+//
+// ID and Connection name it among all rows.
 type BrokerStats struct {
-	ID        int32         // of the broker
+	ID         int32 // of the broker
+	Connection int   // from 0, below connections.per.broker
+
 	Connected bool          // a connection is up
 	Requests  int           // written and not answered
 	Depth     int           // how many may be: what more would only wait at the broker
@@ -96,10 +117,23 @@ type BrokerStats struct {
 	Shortest  time.Duration // answer time of late
 }
 
-// PartitionStats is one partition of Stats.
+// PartitionStats is one partition of Stats, as one lane sees it.
+//
+// Topic, Partition and Lane name it among all rows.
 type PartitionStats struct {
 	Topic     string
 	Partition int32
+	Lane      int64 // in the order in which lanes were made, from 1; 0: the producer's own records
+
+	// What is written, since the first record of the row. A batch that the log was
+	// found to hold counts as one that was sent.
+	Records        int64         // records
+	WrittenBatches int64         // batches
+	Bytes          int64         // of these batches, compressed if so configured
+	RawBytes       int64         // the same without compression
+	Resends        int64         // attempts beyond the first of a batch, whatever came of it
+	Waited         time.Duration // from a batch's first record to its outcome, summed over WrittenBatches
+
 	Available bool   // its leader is known
 	Sequences int32  // in flight: written and not resolved
 	Deepest   int32  // the most of them so far
@@ -131,7 +165,9 @@ func (pr *Producer) Stats() Stats {
 	pr.each(func(p *partition) {
 		g := &p.gauge
 		s.Partitions = append(s.Partitions, PartitionStats{
-			Topic: p.topic.name, Partition: p.index, Available: g.available.Load(),
+			Topic: p.topic.name, Partition: p.index, Lane: p.topic.lane.number, Available: g.available.Load(),
+			Records: g.done.records.Load(), WrittenBatches: g.done.batches.Load(), Bytes: g.done.bytes.Load(),
+			RawBytes: g.done.raw.Load(), Resends: g.done.resends.Load(), Waited: time.Duration(g.done.waited.Load()),
 			Sequences: g.sequences.Load(), Deepest: g.deepest.Load(), Window: g.window.Load(),
 			Batches: g.batches.Load(), Waiting: g.waiting.Load(), Epoch: int16(g.epoch.Load()),
 			Hold: throttle.Hold(g.hold.Load()).String(),

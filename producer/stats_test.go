@@ -1,6 +1,7 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -194,6 +195,60 @@ func TestProduceAllCutShort(t *testing.T) {
 		check("later")
 		if s := r.p.Stats(); s.Written != 2 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Every row has its key, and the rows of a partition say what each lane wrote.
+func TestStatsRowsAreToldApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, topics(2))
+		p := newProducer(t, c, func(c *config.Config) {
+			c.ConnectionsPerBroker = 2
+			_ = c.Compression.UnmarshalText([]byte("gzip"))
+		})
+		one, two := p.Lane(), p.Lane()
+		value := bytes.Repeat([]byte("a"), 1000)
+		produce := func(to interface {
+			ProduceSync(context.Context, producer.Record) (producer.Result, error)
+		}, n int) {
+			for i := range n {
+				if _, err := to.ProduceSync(t.Context(), producer.Record{Topic: "t", Partition: producer.On(int32(i % 2)), Value: value}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		produce(p, 2)
+		produce(one, 4)
+		produce(two, 6)
+		type key struct {
+			topic     string
+			partition int32
+			lane      int64
+		}
+		rows := map[key]producer.PartitionStats{}
+		s := p.Stats()
+		for _, r := range s.Partitions {
+			k := key{r.Topic, r.Partition, r.Lane}
+			if _, twice := rows[k]; twice {
+				t.Errorf("%+v is there twice", k)
+			}
+			rows[k] = r
+		}
+		for lane, want := range []int64{1, 2, 3} {
+			for partition := range int32(2) {
+				r := rows[key{"t", partition, int64(lane)}]
+				if r.Records != want || r.WrittenBatches != want || r.RawBytes < 1000*want || r.Bytes > r.RawBytes/2 || r.Resends != 0 {
+					t.Errorf("lane %d, partition %d: %+v", lane, partition, r)
+				}
+			}
+		}
+		connections := map[[2]int32]bool{}
+		for _, b := range s.Brokers {
+			connections[[2]int32{b.ID, int32(b.Connection)}] = true
+		}
+		if len(connections) != len(s.Brokers) || len(connections) != 2 {
+			t.Errorf("%+v", s.Brokers)
 		}
 	})
 }

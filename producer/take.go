@@ -95,6 +95,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, joins bool, fx 
 	b.epoch, b.base = send.Epoch, send.Base
 	if b.Sent(now); b.Attempts > 1 {
 		p.pr.stats.resends.Add(1)
+		p.gauge.done.resends.Add(1)
 	}
 	return next{kind: taken, at: attempt{p: p, b: b, batch: send.Batch, send: send, size: b.Bytes()}}
 }

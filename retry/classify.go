@@ -74,6 +74,11 @@ type Decision struct {
 	// became of this attempt. It might take for new what is sent again.
 	Gone bool
 
+	// NewID says that nothing can be written under the producer ID any more: the
+	// broker, or a service in its place, does not map it, and refuses whatever
+	// comes with it.
+	NewID bool
+
 	// Tries is how often in a row a batch may get this answer before it is
 	// given up. 0 leaves it to the delivery timeout. A batch given up counts
 	// as Refused if its Fate is NotAppended, and stays Uncertain if it was.
@@ -155,7 +160,9 @@ func classify(code Code) Decision {
 	case InvalidProducerEpoch, ProducerFenced:
 		return Decision{Fate: Fenced, Stop: true}
 	case UnknownProducerID:
-		return Decision{Fate: Forgotten, Gone: true}
+		return Decision{Fate: Forgotten, Gone: true, Backoff: true}
+	case InvalidProducerIDMapping:
+		return Decision{Fate: Forgotten, Gone: true, NewID: true, Backoff: true}
 
 	// After the append, always or possibly: the broker waited for its replicas,
 	// or stumbled at a point that it does not name.
@@ -204,7 +211,7 @@ func classify(code Code) Decision {
 		UnsupportedCompressionType, PolicyViolation, InvalidTopic,
 		InvalidRequiredAcks, TopicAuthorizationFailed,
 		ClusterAuthorizationFailed, UnsupportedVersion, InvalidRequest,
-		InvalidTxnState, InvalidProducerIDMapping, TransactionAbortable:
+		InvalidTxnState, TransactionAbortable:
 		return Decision{Fate: Refused}
 	}
 	return Decision{Fate: Uncertain, Backoff: true, Tries: fewTries}

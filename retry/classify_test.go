@@ -27,7 +27,7 @@ func describe(d Decision) string {
 	for _, flag := range []struct {
 		on   bool
 		name string
-	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}, {d.Stop, "stop"}, {d.Gone, "gone"}} {
+	}{{d.Refresh, "refresh"}, {d.Backoff, "backoff"}, {d.Split, "split"}, {d.Stop, "stop"}, {d.Gone, "gone"}, {d.NewID, "new producer id"}} {
 		if flag.on {
 			s += ", " + flag.name
 		}
@@ -81,7 +81,7 @@ func TestRetriableCodes(t *testing.T) {
 		2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 72, 74, 75, 78, 89, 100, 103,
 		-1, // not in the Java table; here the batch stays in doubt and is replayed
 	}
-	final := []Code{10, 17, 18, 21, 29, 31, 32, 35, 42, 43, 44, 48, 49, 76, 87, 120}
+	final := []Code{10, 17, 18, 21, 29, 31, 32, 35, 42, 43, 44, 48, 76, 87, 120}
 	for _, c := range goldenCodes() {
 		d := Classify(c, -1)
 		again := d.Backoff && (d.Fate == NotAppended || d.Fate == Uncertain)
@@ -95,7 +95,7 @@ func TestRetriableCodes(t *testing.T) {
 			if !again || bounded && c != CorruptMessage {
 				t.Errorf("%v: %v, want it sent again until the deadline", c, describe(d))
 			}
-		case c == None || c >= 45 && c <= 47 || c == 59 || c == 90:
+		case c == None || c >= 45 && c <= 47 || c == 49 || c == 59 || c == 90:
 			// rules of their own, see the golden table
 		default:
 			if d.Fate != Uncertain || !bounded {
@@ -155,7 +155,7 @@ func TestNotAppendedWithoutOffset(t *testing.T) {
 func TestStopAndGone(t *testing.T) {
 	for _, c := range goldenCodes() {
 		d := Classify(c, -1)
-		if d.Stop != (c == InvalidProducerEpoch || c == ProducerFenced) || d.Gone != (c == UnknownProducerID) {
+		if d.Stop != (c == InvalidProducerEpoch || c == ProducerFenced) || d.Gone != (c == UnknownProducerID || c == InvalidProducerIDMapping) || d.NewID != (c == InvalidProducerIDMapping) {
 			t.Errorf("%v: %v", c, describe(d))
 		}
 	}

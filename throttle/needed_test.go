@@ -8,7 +8,7 @@ import (
 )
 
 // needed are variants of the Window, or of its owner, each without one rule, and
-// the property that has to find it. Rules have the numbers of docs/design.md.
+// the property that has to find it. Rules have the numbers of docs/window.md.
 var needed = []struct {
 	rule, property string
 	setting

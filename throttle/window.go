@@ -27,7 +27,7 @@ const renewEpoch = 30_000
 // sent alone, and if it is refused the other batches in doubt follow in order.
 // Refusals are passed over. The first success proves everything before it,
 // because the log is one chain and a success waits for replication.
-// docs/design.md says why each rule is there; check_test.go and lanes_test.go
+// docs/window.md says why each rule is there; check_test.go and lanes_test.go
 // explore them.
 //
 // The zero Window is not usable, see New. A Window is not safe for concurrent
@@ -136,6 +136,15 @@ func (w *Window) SetProducer(id int64, epoch int16) bool {
 	w.producerID, w.fenced = id, false
 	w.begin(epoch)
 	return true
+}
+
+// Unmapped says that brokers refuse whatever is written under the producer ID,
+// since they do not know it any more (INVALID_PRODUCER_ID_MAPPING). So a straggler of
+// it needs no fence, and another ID may be taken although something became Unknown.
+// Nothing may be in doubt, see Disown.
+func (w *Window) Unmapped() {
+	w.mustBeDrained("Unmapped")
+	w.unsettled = false
 }
 
 // Calm reports whether another producer ID may be taken once nothing is

@@ -203,3 +203,21 @@ func TestCautionInAReplay(t *testing.T) {
 	s.send(4)
 	s.hold(HoldEmpty)
 }
+
+// Where brokers refuse whatever comes with a producer ID, another one may be taken
+// although something became Unknown under the old one.
+func TestUnmappedProducerID(t *testing.T) {
+	w := New()
+	w.SetProducer(1, 0)
+	w.Bind(Limits{})
+	w.Admit(1)
+	w.Commit()
+	w.Settle(0, Uncertain, -1)
+	if r := w.Disown(); r.Unknown.Len() != 1 || w.SetProducer(2, 0) {
+		t.Fatalf("%+v: an ID is taken that fences no straggler", r)
+	}
+	w.Unmapped()
+	if !w.SetProducer(2, 0) {
+		t.Error("no other ID is taken")
+	}
+}

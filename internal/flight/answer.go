@@ -22,6 +22,7 @@ type Verdict struct {
 	Exhausted bool  // and this was the last of them
 	Large     bool  // the batch is larger than the broker takes
 	Gone      bool  // the broker does not know the producer ID
+	NewID     bool  // nothing can be written under the producer ID any more
 	Fenced    bool  // another owner has the producer ID
 	refresh   bool
 	backoff   bool
@@ -31,7 +32,7 @@ type Verdict struct {
 // row that are only worth a few tries.
 func Judge(a Answer, tries uint8) Verdict {
 	d := a.decide()
-	v := Verdict{Large: d.Split, Gone: d.Gone, Fenced: d.Stop, refresh: d.Refresh, backoff: d.Backoff}
+	v := Verdict{Large: d.Split, Gone: d.Gone, NewID: d.NewID, Fenced: d.Stop, refresh: d.Refresh, backoff: d.Backoff}
 	var fate retry.Fate
 	v.Tries, fate, v.Exhausted = d.Count(tries)
 	v.Attempt = attempt(fate)

@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 		"corrupt":               {Answer{Code: retry.CorruptMessage, BaseOffset: -1}, 0, throttle.NotAppended, false, true},
 		"corrupt to the last":   {Answer{Code: retry.CorruptMessage, BaseOffset: -1}, 3, throttle.Refused, false, true},
 		"nameless":              {Answer{Code: 999, BaseOffset: -1}, 3, throttle.Uncertain, true, true},
-		"the broker forgot us":  {Answer{Code: retry.UnknownProducerID, BaseOffset: -1}, 0, throttle.NotAppended, false, false},
+		"the broker forgot us":  {Answer{Code: retry.UnknownProducerID, BaseOffset: -1}, 0, throttle.NotAppended, false, true},
 		"somebody else owns it": {Answer{Code: retry.InvalidProducerEpoch, BaseOffset: -1}, 0, throttle.NotAppended, false, false},
 	} {
 		v := Judge(tc.a, tc.tries)
