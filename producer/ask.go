@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Asking the broker what it knows of us (DescribeProducers, KIP-664) is a help
@@ -81,22 +80,24 @@ type question struct {
 	number uint64
 }
 
-// ask puts the questions that were found while a request was built.
+// ask puts the questions that were found while a request was built, as many as have
+// an answer for which those behind it can wait. The others wait for it, too. If even
+// one has not, they are put elsewhere.
 func (b *broker) ask(l *link, now time.Time) {
-	if len(l.asking) == 0 {
+	if !l.mayAsk() {
 		return
 	}
-	var q inspect.Question
-	for _, one := range l.asking {
-		q.Add(one.p.place())
+	size, large := b.portion.Next()
+	if large {
+		l.putElsewhere()
+		return
 	}
 	r := requestPool.Get().(*request)
-	r.asks = append(r.asks, l.asking...)
-	clear(l.asking)
-	l.asking = l.asking[:0]
+	r.asked, r.asks, l.asking = portion(l.asking, size, r.asks)
+	l.asked.Store(true)
 	r.correlationID = l.conn.NextCorrelationID()
-	encoded := l.conn.EncodeRequest(q.Request(), r.correlationID)
-	r.bytes, r.limit = int64(len(encoded)), conn.Limit(q.Request())
+	encoded := l.conn.EncodeRequest(r.asked.Request(), r.correlationID)
+	r.bytes, r.limit = int64(len(encoded)), conn.Limit(r.asked.Request())
 	l.begin(r, now)
 	n, err := l.conn.Write([][]byte{encoded})
 	l.wrote(n)
@@ -109,19 +110,21 @@ func (b *broker) ask(l *link, now time.Time) {
 
 // hear reads the answer to the questions of r.
 func (l *link) hear(r *request, body []byte, now time.Time) error {
-	resp := kmsg.NewPtrDescribeProducersResponse()
-	if err := conn.Decode(resp, body); err != nil {
+	answer := r.asked.Request().ResponseKind().(*inspect.Answer)
+	if err := conn.Decode(answer, body, r.limit); err != nil {
 		return err
 	}
-	answer := inspect.Read(resp)
+	l.broker.portion.Learn(r.asked.Places(), answer.Size())
 	for _, q := range r.asks {
 		q.p.heard(l, q.number, answer, now)
 	}
+	l.asked.Store(false)
+	l.broker.nudge()
 	return nil
 }
 
 // heard takes what the broker says of this partition.
-func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now time.Time) {
+func (p *partition) heard(l *link, number uint64, answer *inspect.Answer, now time.Time) {
 	p.mu.Lock()
 	var fx effects
 	if q := &p.inquiry; q.on == l && q.number == number {

@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type auditor struct {
 	mu      sync.Mutex
 	logs    map[string]*reading // by address; one that is there has a goroutine
 	desks   map[string]*desk    // the same, for proofs
+	askers  map[*broker]*asker  // the same, for questions with large answers
 	stopped bool
 	ended   sync.WaitGroup
 }
@@ -70,7 +72,7 @@ type reading struct {
 const mostReaders = 4
 
 func newAuditor(pr *Producer, ctx context.Context) auditor {
-	return auditor{pr: pr, ctx: ctx, logs: map[string]*reading{}, desks: map[string]*desk{}}
+	return auditor{pr: pr, ctx: ctx, logs: map[string]*reading{}, desks: map[string]*desk{}, askers: map[*broker]*asker{}}
 }
 
 func (a *auditor) enqueue(x *audit) {
@@ -142,18 +144,29 @@ func (a *auditor) readLog(x *audit) (f findings, err error) {
 		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &f.chain)
 		return f, err
 	}
-	_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
-		if h.ProducerID == x.producerID {
-			f.batches = append(f.batches, h)
-		}
+	_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, math.MaxInt64, func(h inspect.Header) bool {
+		return h.ProducerID != x.producerID || x.found(h, &f)
 	})
 	return f, err
+}
+
+// found takes a batch of ours if it is one in doubt, and reports whether there may be
+// more of them. So there are no more findings than batches, whatever a broker says.
+func (x *audit) found(h inspect.Header, f *findings) (more bool) {
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	i, ok := x.p.win.Find(h.Epoch, throttle.Sequence(h.Base))
+	if ok && i >= f.next {
+		f.batches, f.next = append(f.batches, h), i+1
+	}
+	return x.p.inquiry.reading == x && f.next < x.p.win.State().Max
 }
 
 // findings are what an audit brought.
 type findings struct {
 	batches []inspect.Header
 	chain   inspect.Chain // of readChain, with an error what was seen so far
+	next    uint64        // in the window, behind the last of them
 	entry   inspect.Entry // of proveEntry
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 	"go.uber.org/atomic"
@@ -27,6 +28,7 @@ type broker struct {
 	window  atomic.Int32         // sequences, as the latest connection was told; 0: stock
 	link    atomic.Pointer[link] // nil while there is none
 	woken   chan struct{}
+	portion inspect.Portion // of its answers to questions
 
 	mu       sync.Mutex
 	ready    []*partition       // to be looked at

@@ -127,8 +127,8 @@ func (p *partition) denied(now time.Time) error {
 		return p.pr.control.refused.of(b.created, now, grace)
 	case p.target.link.Load() == nil:
 		return p.target.refused.of(b.created, now, grace)
-	case now.Sub(b.created) >= grace && lacksRights(b.lastErr):
-		return b.lastErr
+	case now.Sub(b.created) >= grace && lacksRights(b.trouble.cause()):
+		return b.trouble.cause()
 	}
 	return nil
 }

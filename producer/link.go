@@ -18,7 +18,7 @@ import (
 // a broker answers in the order of the requests.
 //
 // It owns what is outstanding: from the moment in which a partition commits to an
-// attempt or a question on the link, that is in asking, writing or requests, or in
+// attempt or a question on the link, that is in asking, away, writing or requests, or in
 // the hands of the sender or the receiver. Once both are gone reap gives it back.
 type link struct {
 	broker    *broker
@@ -32,6 +32,7 @@ type link struct {
 	answers   atomic.Int64    // to Produce requests
 	hungry    atomic.Bool     // the sender has something and may wait for room: each answer wakes it
 	silence   uberatomic.Time // muted, for whoever holds another lock
+	asked     atomic.Bool     // a question is outstanding
 	choked    atomic.Bool     // changed under mu: as many requests as may be; only room wakes the sender
 
 	// Of the sender alone:
@@ -39,6 +40,7 @@ type link struct {
 	pace   time.Duration // between two requests that are not full, see depth.pace
 	empty  bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
+	away   []question    // put elsewhere, see asker
 
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
@@ -60,6 +62,7 @@ type request struct {
 	written       time.Time // when the write began
 	attempts      []attempt
 	asks          []question // instead: it is a DescribeProducers request
+	asked         *inspect.Question
 }
 
 var requestPool = sync.Pool{New: func() any { return new(request) }}
@@ -276,6 +279,7 @@ func (l *link) reap() {
 	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
 	askAgain(l.asking)
+	askAgain(l.away)
 	for _, r := range unsent {
 		askAgain(r.asks)
 		for _, at := range r.attempts {

@@ -24,6 +24,7 @@ func (l *link) receive() {
 	limit := l.answerLimit // once: each method value is an allocation
 	for {
 		if id, buf, err = l.conn.ReadFrame(buf, limit); err != nil {
+			l.refused(err)
 			l.die(err)
 			return
 		}
@@ -71,7 +72,7 @@ func (l *link) unreadable(r *request, err error) {
 // count (K31).
 func (l *link) settle(r *request, resp *kmsg.ProduceResponse, body []byte, now time.Time) error {
 	*resp = kmsg.ProduceResponse{Version: r.version}
-	if err := conn.Decode(resp, body); err != nil {
+	if err := conn.Decode(resp, body, r.limit); err != nil {
 		return err
 	}
 	if d := time.Duration(resp.ThrottleMillis) * time.Millisecond; d > 0 {

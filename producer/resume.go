@@ -14,7 +14,6 @@ import (
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // resumed is what a lane carries on from.
@@ -192,7 +191,7 @@ func (l *Lane) look(ctx context.Context, open []PartitionCheckpoint) (again []Pa
 		}
 	}
 	for b, pcs := range byBroker {
-		answer, err := l.pr.describe(ctx, b, pcs)
+		answer, err := l.describe(ctx, b, pcs)
 		if errors.Is(err, ErrCannotAsk) {
 			return nil, nil, err
 		}
@@ -237,26 +236,23 @@ func (l *Lane) leaderOf(pc PartitionCheckpoint) (*broker, error) {
 }
 
 // describe asks a broker about partitions that it leads.
-func (pr *Producer) describe(ctx context.Context, b *broker, pcs []PartitionCheckpoint) (answer inspect.Answer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, pr.cfg.RequestTimeout)
+func (l *Lane) describe(ctx context.Context, b *broker, pcs []PartitionCheckpoint) (*inspect.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.pr.cfg.RequestTimeout)
 	defer cancel()
-	c, err := pr.dial(ctx, b.addr.Load())
+	c, err := l.pr.dial(ctx, b.addr.Load())
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	defer c.Abandon()
-	var q inspect.Question
+	var places []inspect.Place
 	for _, pc := range pcs {
-		q.Add(pc.place())
+		places = append(places, pc.place())
 	}
-	resp, err := c.Do(ctx, q.Request())
+	answer, err := inspect.Describe(ctx, c, places, l.resumed.from.ProducerID, &b.portion)
 	if errors.Is(err, conn.ErrNotOffered) {
-		return answer, fmt.Errorf("%w: %w", ErrCannotAsk, err)
+		return nil, fmt.Errorf("%w: %w", ErrCannotAsk, err)
 	}
-	if err != nil {
-		return answer, err
-	}
-	return inspect.Read(resp.(*kmsg.DescribeProducersResponse)), nil
+	return answer, err
 }
 
 func (pc *PartitionCheckpoint) place() inspect.Place {

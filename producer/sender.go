@@ -78,7 +78,7 @@ func (b *broker) serve(ctx context.Context, l *link) (answered bool) {
 			until = b.timers.first()
 			l.hungry.Store(b.todo.first() != nil || len(b.joint) > 0)
 		}
-		if b.out.staged > 0 || len(l.asking) > 0 {
+		if b.out.staged > 0 || l.mayAsk() {
 			b.flush(l)
 			b.ask(l, now)
 			continue

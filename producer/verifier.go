@@ -131,7 +131,7 @@ func (pr *Producer) surveyBroker(ctx context.Context, b *broker, parts []inspect
 		some := parts[:min(len(parts), mostSurveyed)]
 		parts = parts[len(some):]
 		at := time.Now().Add(-flight.ZombieSpan)
-		answer, ends, err := inspect.Survey(ctx, c, some)
+		answer, ends, err := inspect.Survey(ctx, c, some, id, &b.portion)
 		if errors.Is(err, conn.ErrNotOffered) {
 			return because(ErrCannotAsk, err)
 		}

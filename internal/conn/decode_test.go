@@ -11,7 +11,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-var decodedKeys = []int16{produceKey, metadataKey, saslHandshakeKey, apiVersionsKey, initProducerIDKey, saslAuthenticateKey, describeProdKey}
+var decodedKeys = []int16{
+	produceKey, metadataKey, saslHandshakeKey, apiVersionsKey, initProducerIDKey, saslAuthenticateKey, describeProdKey,
+	fetchKey, listOffsetsKey, offsetForEpochKey,
+}
+
+// testLimit is that of a usual response.
+const testLimit = 1 << 20
 
 func response(key, version int16) kmsg.Response {
 	resp := kmsg.ResponseForKey(key)
@@ -71,16 +77,13 @@ func TestShapesAgreeWithKmsg(t *testing.T) {
 				in, out := response(key, version), response(key, version)
 				fill(reflect.ValueOf(in).Elem(), r)
 				body := frame(1, in)[8:]
-				if err := Decode(out, body); err != nil {
+				if err := Decode(out, body, testLimit); err != nil {
 					t.Fatalf("%s %d: %v", kmsg.NameForKey(key), version, err)
 				}
 				if again := frame(1, out)[8:]; string(again) != string(body) {
 					t.Fatalf("%s %d: decoded to something else", kmsg.NameForKey(key), version)
 				}
-				if !in.IsFlexible() {
-					continue
-				}
-				w := walker{b: body, version: version, tagsLeft: maxUnknownTags}
+				w := newWalker(in, body, testLimit)
 				if key != apiVersionsKey {
 					w.tags(nil)
 				}
@@ -99,11 +102,11 @@ func TestDecodeSkipsHeaderTags(t *testing.T) {
 	in := &kmsg.InitProducerIDResponse{Version: 5, ProducerID: 42}
 	body := append([]byte{2, 9, 3, 'a', 'b', 'c', 10, 0}, in.AppendTo(nil)...)
 	out := &kmsg.InitProducerIDResponse{Version: 5}
-	if err := Decode(out, body); err != nil || out.ProducerID != 42 {
+	if err := Decode(out, body, testLimit); err != nil || out.ProducerID != 42 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	for cut := range body {
-		if err := Decode(out, body[:cut]); !errors.Is(err, ErrProtocol) {
+		if err := Decode(out, body[:cut], testLimit); !errors.Is(err, ErrProtocol) {
 			t.Errorf("cut after %d bytes: %v", cut, err)
 		}
 	}
@@ -127,7 +130,7 @@ func TestWalkerKeepsToTheBody(t *testing.T) {
 		{"nothing", nil},
 	} {
 		room := append(test.body[:len(test.body):len(test.body)], make([]byte, 100)...)
-		w := walker{b: room[:len(test.body)], version: 12, tagsLeft: maxUnknownTags}
+		w := newWalker(response(metadataKey, 12), room[:len(test.body)], testLimit)
 		w.tags(map[uint64]shape{1: {{size: 4 + 4}, noTags}})
 		if w.bad == "" {
 			t.Errorf("%s: accepted", test.name)
@@ -143,7 +146,7 @@ func TestDecodeAllocatesNoMoreThanKmsg(t *testing.T) {
 	}
 	body, out := frame(1, in)[8:], &kmsg.ProduceResponse{Version: 13}
 	ours := testing.AllocsPerRun(100, func() {
-		if err := Decode(out, body); err != nil {
+		if err := Decode(out, body, testLimit); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -199,14 +202,14 @@ func TestTagFloods(t *testing.T) {
 	} {
 		for _, n := range []int{maxUnknownTags, maxUnknownTags + 1, 20_000} {
 			in := build(flood(n))
-			err := Decode(response(in.Key(), in.GetVersion()), frame(1, in)[8:])
+			err := Decode(response(in.Key(), in.GetVersion()), frame(1, in)[8:], testLimit)
 			if n <= maxUnknownTags && err != nil || n > maxUnknownTags && !errors.Is(err, ErrProtocol) {
 				t.Errorf("%s, %d tags: %v", name, n, err)
 			}
 		}
 	}
 	header := append(tagFlood(20_000), (&kmsg.MetadataResponse{Version: 9}).AppendTo(nil)...)
-	if err := Decode(response(metadataKey, 9), header); !errors.Is(err, ErrProtocol) {
+	if err := Decode(response(metadataKey, 9), header, testLimit); !errors.Is(err, ErrProtocol) {
 		t.Errorf("header: %v", err)
 	}
 	// Many in all, few in each place.
@@ -214,7 +217,7 @@ func TestTagFloods(t *testing.T) {
 	for i := range spread.ApiKeys {
 		spread.ApiKeys[i].UnknownTags = flood(2)
 	}
-	if err := Decode(response(apiVersionsKey, 3), spread.AppendTo(nil)); !errors.Is(err, ErrProtocol) {
+	if err := Decode(response(apiVersionsKey, 3), spread.AppendTo(nil), testLimit); !errors.Is(err, ErrProtocol) {
 		t.Errorf("spread: %v", err)
 	}
 }
@@ -234,7 +237,7 @@ func TestDecodeMemory(t *testing.T) {
 		{"topics", produceKey, 13, append(uvarint(1<<20), make([]byte, 1<<16)...)},
 	} {
 		got := allocated(func() {
-			if err := Decode(response(test.key, test.version), test.body); !errors.Is(err, ErrProtocol) {
+			if err := Decode(response(test.key, test.version), test.body, testLimit); !errors.Is(err, ErrProtocol) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 		})

@@ -46,14 +46,24 @@ func (c *Conn) Do(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 // DoAll is Do for several requests of one API: they are written together, so that
 // all of them take about one round trip.
 func (c *Conn) DoAll(ctx context.Context, reqs []kmsg.Request) (resps []kmsg.Response, err error) {
+	err = c.DoEach(ctx, reqs, func(_ int, resp kmsg.Response) { resps = append(resps, resp) })
+	if err != nil {
+		return nil, err
+	}
+	return resps, nil
+}
+
+// DoEach is DoAll for responses that are taken one after the other. It gives them to
+// take as they come, also if a later one does not.
+func (c *Conn) DoEach(ctx context.Context, reqs []kmsg.Request, take func(i int, resp kmsg.Response)) error {
 	if len(reqs) == 0 {
-		return nil, nil
+		return nil
 	}
 	name := kmsg.NameForKey(reqs[0].Key())
 	if _, ok := c.Version(reqs[0].Key(), reqs[0].MaxVersion()); !ok {
-		return nil, c.fail(name, ErrNotOffered)
+		return c.fail(name, ErrNotOffered)
 	}
-	err = c.within(ctx, name, func() error {
+	return c.within(ctx, name, func() error {
 		var out [][]byte
 		first := c.correlationID + 1
 		for _, req := range reqs {
@@ -68,17 +78,13 @@ func (c *Conn) DoAll(ctx context.Context, reqs []kmsg.Request) (resps []kmsg.Res
 				return err
 			}
 			resp := req.ResponseKind()
-			if err := Decode(resp, body); err != nil {
+			if err := Decode(resp, body, Limit(req)); err != nil {
 				return c.fail(name, err)
 			}
-			resps = append(resps, resp)
+			take(i, resp)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return resps, nil
 }
 
 // within runs f and abandons the connection when ctx ends before it, which
@@ -120,7 +126,7 @@ func (c *Conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 		return nil, err
 	}
 	resp := req.ResponseKind()
-	if err := Decode(resp, body); err != nil {
+	if err := Decode(resp, body, Limit(req)); err != nil {
 		return nil, c.fail(kmsg.NameForKey(req.Key()), err)
 	}
 	return resp, nil

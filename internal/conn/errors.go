@@ -15,6 +15,10 @@ var (
 	// not speak Kafka's protocol, or not as it should.
 	ErrProtocol = errors.New("not a valid Kafka response")
 
+	// ErrTooLarge is in the chain of an error that says that a response was not
+	// read, for it would be larger than one that makes sense. ErrProtocol is, too.
+	ErrTooLarge = errors.New("it is too large")
+
 	// ErrNotOffered is in the chain of an error that says that the broker
 	// offers no version of an API that this client speaks. Nothing was sent.
 	ErrNotOffered = errors.New("the broker offers no version of this API that the client speaks")

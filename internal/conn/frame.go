@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -107,5 +108,5 @@ func sizeError(head [4]byte, size int32, limit int) error {
 	case size < correlationBytes:
 		return protocolErrorf("a size of %d bytes is not possible", size)
 	}
-	return protocolErrorf("a size of %d bytes is over the limit of %d", size, limit)
+	return fmt.Errorf("%w: %w: a size of %d bytes is over the limit of %d", ErrProtocol, ErrTooLarge, size, limit)
 }

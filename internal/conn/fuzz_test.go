@@ -58,11 +58,11 @@ func FuzzDecode(f *testing.F) {
 		resp := kmsg.ResponseForKey(decodedKeys[int(which)%len(decodedKeys)])
 		resp.SetVersion(int16(version) % (resp.MaxVersion() + 1))
 		var err error
-		got := allocated(func() { err = Decode(resp, body) })
+		got := allocated(func() { err = Decode(resp, body, testLimit) })
 		if err != nil && !errors.Is(err, ErrProtocol) {
 			t.Error(err)
 		}
-		if got > uint64(40*len(body)+512<<10) {
+		if got > uint64(3*len(body)+testLimit/4+256<<10) {
 			t.Errorf("%d bytes allocated for %d", got, len(body))
 		}
 	})

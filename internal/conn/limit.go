@@ -23,8 +23,14 @@ const (
 	// Of a log one batch comes whole, however few bytes were asked for.
 	fetchLimit = 32 << 20
 
-	// Some 40 bytes for each producer that wrote of late.
-	describeLimit = 16 << 20
+	// Some 40 bytes for each producer that wrote of late, to any of the partitions:
+	// as many as fit are asked about.
+	describeLimit = 32 << 20
+
+	versionsLimit = 256 << 10
+
+	// A few fields, and one text: a token has 64 KiB at most, an error less.
+	smallLimit = 128 << 10
 )
 
 // ProduceLimit is the largest answer, in bytes, to a Produce request with so many
@@ -37,15 +43,21 @@ func ProduceLimit(partitions, records int) int {
 // Limit is the same for any other request. Above it lies no cluster but a hostile
 // or broken peer.
 func Limit(req kmsg.Request) int {
-	switch r := req.(type) {
-	case *kmsg.ApiVersionsRequest:
-		return 256 << 10
-	case *kmsg.MetadataRequest:
-		return metadataLimit + len(r.Topics)*perTopic
-	case *kmsg.FetchRequest:
+	switch req.Key() {
+	case apiVersionsKey:
+		return versionsLimit
+	case metadataKey:
+		topics := 0
+		if r, ok := req.(*kmsg.MetadataRequest); ok {
+			topics = len(r.Topics)
+		}
+		return metadataLimit + topics*perTopic
+	case fetchKey:
 		return fetchLimit
-	case *kmsg.DescribeProducersRequest:
+	case describeProdKey:
 		return describeLimit
+	case saslHandshakeKey, saslAuthenticateKey, initProducerIDKey:
+		return smallLimit
 	}
 	return commonLimit
 }

@@ -76,12 +76,12 @@ func (c *Conn) askVersions(o *Options, version int16) (*kmsg.ApiVersionsResponse
 	resp.Version = version
 	if inOldForm(body) {
 		resp.Version = 0
-		if Decode(resp, body) != nil { // before Kafka 2.4 there is nothing but the code
+		if Decode(resp, body, Limit(req)) != nil { // before Kafka 2.4 there is nothing but the code
 			resp.ErrorCode, resp.ApiKeys = int16(retry.UnsupportedVersion), nil
 		}
 		return resp, nil
 	}
-	if err := Decode(resp, body); err != nil {
+	if err := Decode(resp, body, Limit(req)); err != nil {
 		return nil, c.fail(versionsOp, err)
 	}
 	return resp, nil

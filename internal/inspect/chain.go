@@ -49,11 +49,12 @@ func ReadChain(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, le
 	case end < chain.Next:
 		return fmt.Errorf("%w: at %d, not %d", ErrTruncated, end, chain.Next)
 	}
-	next, err := Log(ctx, c, at, topicID, chain.Next, func(h Header) {
+	next, err := Log(ctx, c, at, topicID, chain.Next, end, func(h Header) bool {
 		// Of two epochs the later one has the later batches.
 		if h.ProducerID == producerID {
 			chain.Entry = Entry{Known: true, Epoch: int32(h.Epoch), Last: sequence(h.Base, h.Records-1)}
 		}
+		return true
 	})
 	chain.Next = max(next, chain.Next)
 	switch {

@@ -70,7 +70,8 @@ func Poll(ctx context.Context, c *conn.Conn, proofs []*Proof) error {
 	return each(ctx, c, proofs, (*Proof).askHigh, (*Proof).takeHigh)
 }
 
-// each puts a request for each proof that is not done, all at once.
+// each puts a request for each proof that is not done, all at once. One answer after
+// the other is taken: some are large.
 func each[R kmsg.Response](ctx context.Context, c *conn.Conn, proofs []*Proof, ask func(*Proof) kmsg.Request, take func(*Proof, R) error) error {
 	var reqs []kmsg.Request
 	var asked []*Proof
@@ -79,14 +80,9 @@ func each[R kmsg.Response](ctx context.Context, c *conn.Conn, proofs []*Proof, a
 			reqs, asked = append(reqs, ask(p)), append(asked, p)
 		}
 	}
-	resps, err := c.DoAll(ctx, reqs)
-	if err != nil {
-		return err
-	}
-	for i, p := range asked {
-		p.Err = take(p, resps[i].(R))
-	}
-	return nil
+	return c.DoEach(ctx, reqs, func(i int, resp kmsg.Response) {
+		asked[i].Err = take(asked[i], resp.(R))
+	})
 }
 
 // askEnd is for the offset behind the last record in the log of the leader in this
@@ -115,12 +111,12 @@ func (p *Proof) takeEnd(resp *kmsg.OffsetForLeaderEpochResponse) error {
 
 func (p *Proof) askEntry() kmsg.Request {
 	var q Question
-	q.Add(p.At)
+	q.Add(p.At, p.ProducerID)
 	return q.Request()
 }
 
-func (p *Proof) takeEntry(resp *kmsg.DescribeProducersResponse) error {
-	e, ok := Read(resp).Find(p.At, p.ProducerID)
+func (p *Proof) takeEntry(answer *Answer) error {
+	e, ok := answer.Find(p.At, p.ProducerID)
 	switch {
 	case !ok:
 		return errLeftOut

@@ -15,9 +15,9 @@ import (
 // theProducer is the ID of the only producer in topic t.
 func theProducer(t *testing.T, to *conn.Conn) int64 {
 	t.Helper()
-	var q Question
-	q.Add(Place{"t", 0})
-	resp, err := to.Do(t.Context(), q.Request())
+	req := kmsg.NewPtrDescribeProducersRequest()
+	req.Topics = append(req.Topics, kmsg.DescribeProducersRequestTopic{Topic: "t", Partitions: []int32{0}})
+	resp, err := to.Do(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}

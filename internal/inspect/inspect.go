@@ -6,8 +6,6 @@ package inspect
 import (
 	"encoding/binary"
 	"errors"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Place names a partition.
@@ -15,9 +13,6 @@ type Place struct {
 	Topic     string
 	Partition int32
 }
-
-// DescribeProducersKey is the API key of DescribeProducers.
-const DescribeProducersKey = 61
 
 // Header is what a record batch in the log says of itself and its producer.
 type Header struct {
@@ -46,10 +41,10 @@ const (
 
 var errLog = errors.New("inspect: what was fetched is no log")
 
-// Headers calls f for each whole record batch of what a Fetch returned. It
-// returns the offset behind the last one, -1 if there is none. A batch that is
-// cut short ends the reading.
-func Headers(fetched []byte, f func(Header)) (next int64, err error) {
+// Headers calls f for each whole record batch of what a Fetch returned, as long as f
+// wants more. It returns the offset behind the last one, -1 if there is none. A batch
+// that is cut short ends the reading. Offsets rise: what says otherwise is no log.
+func Headers(fetched []byte, f func(Header) (more bool)) (next int64, err error) {
 	next = -1
 	for len(fetched) >= headerBytes {
 		size := int(int32(binary.BigEndian.Uint32(fetched[lengthAt:]))) + afterLength
@@ -61,20 +56,24 @@ func Headers(fetched []byte, f func(Header)) (next int64, err error) {
 		}
 		b := fetched[:size]
 		fetched = fetched[size:]
-		if b[magicAt] != 2 {
-			next = int64(binary.BigEndian.Uint64(b)) + 1
-			continue
-		}
 		h := header(b)
-		next = h.Offset + int64(h.Records)
-		if b[attributesAt+1]&controlBit == 0 {
-			f(h)
+		end := h.Offset + int64(h.Records)
+		if h.Offset < max(next, 0) || end <= h.Offset {
+			return next, errLog
+		}
+		next = end
+		if b[magicAt] == 2 && b[attributesAt+1]&controlBit == 0 && !f(h) {
+			break
 		}
 	}
 	return next, nil
 }
 
+// header of a batch; one in a format before v2 has nothing but its last offset.
 func header(b []byte) Header {
+	if b[magicAt] != 2 {
+		return Header{Offset: int64(binary.BigEndian.Uint64(b)), Records: 1, ProducerID: -1}
+	}
 	return Header{
 		Offset:     int64(binary.BigEndian.Uint64(b)),
 		Records:    int32(binary.BigEndian.Uint32(b[lastDeltaAt:])) + 1,
@@ -82,75 +81,4 @@ func header(b []byte) Header {
 		Epoch:      int16(binary.BigEndian.Uint16(b[epochAt:])),
 		Base:       int32(binary.BigEndian.Uint32(b[sequenceAt:])),
 	}
-}
-
-// Question collects the partitions of one DescribeProducers request.
-type Question struct {
-	req kmsg.DescribeProducersRequest
-	has map[Place]bool
-}
-
-// Add asks for one more partition. Once is enough: the answer has all producers.
-func (q *Question) Add(at Place) {
-	if q.has[at] {
-		return
-	}
-	if q.has == nil {
-		q.has = map[Place]bool{}
-	}
-	q.has[at] = true
-	for i := range q.req.Topics {
-		if t := &q.req.Topics[i]; t.Topic == at.Topic {
-			t.Partitions = append(t.Partitions, at.Partition)
-			return
-		}
-	}
-	q.req.Topics = append(q.req.Topics, kmsg.DescribeProducersRequestTopic{Topic: at.Topic, Partitions: []int32{at.Partition}})
-}
-
-// Request is what is to be sent.
-func (q *Question) Request() kmsg.Request { return &q.req }
-
-// Entry is what a broker says of one producer ID in one partition.
-type Entry struct {
-	Code  int16 // of an error: nothing else counts then
-	Known bool
-	Epoch int32
-	Last  int32 // sequence, -1: none in the epoch
-}
-
-// Answer finds entries in a response, in which there may be thousands.
-type Answer struct{ places map[Place]entries }
-
-type entries struct {
-	code    int16
-	entries map[int64]Entry
-}
-
-// Read makes an Answer of a response. It keeps nothing of it.
-func Read(resp *kmsg.DescribeProducersResponse) Answer {
-	a := Answer{places: map[Place]entries{}}
-	for i := range resp.Topics {
-		t := &resp.Topics[i]
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			e := entries{code: p.ErrorCode, entries: make(map[int64]Entry, len(p.ActiveProducers))}
-			for k := range p.ActiveProducers {
-				a := &p.ActiveProducers[k]
-				e.entries[a.ProducerID] = Entry{Known: true, Epoch: a.ProducerEpoch, Last: a.LastSequence}
-			}
-			a.places[Place{t.Topic, p.Partition}] = e
-		}
-	}
-	return a
-}
-
-// Find returns the entry of the producer ID, ok false where the response leaves
-// the partition out.
-func (a Answer) Find(at Place, producerID int64) (e Entry, ok bool) {
-	there, ok := a.places[at]
-	if e, known := there.entries[producerID]; known && there.code == 0 {
-		return e, true
-	}
-	return Entry{Code: there.code, Last: -1}, ok
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -39,12 +40,18 @@ func cluster(t *testing.T, batches int) (*producertest.Cluster, *conn.Conn) {
 	return c, to
 }
 
+// forever is the end of a reading that only the log has.
+const forever = math.MaxInt64
+
 func TestLogShowsBatchesAndTheirProducer(t *testing.T) {
 	const n = 20
 	_, to := cluster(t, n)
 	for from := range int64(n + 1) {
 		var got []Header
-		end, err := Log(t.Context(), to, Place{"t", 0}, topicID(t, to), from, func(h Header) { got = append(got, h) })
+		end, err := Log(t.Context(), to, Place{"t", 0}, topicID(t, to), from, forever, func(h Header) bool {
+			got = append(got, h)
+			return true
+		})
 		if err != nil || end != n || len(got) != n-int(from) {
 			t.Fatalf("from %d: %d batches up to %d, %v", from, len(got), end, err)
 		}
@@ -72,33 +79,32 @@ func topicID(t *testing.T, to *conn.Conn) [16]byte {
 
 func TestLogSaysWhatIsWrong(t *testing.T) {
 	_, to := cluster(t, 1)
-	if _, err := Log(t.Context(), to, Place{"t", 7}, topicID(t, to), 0, func(Header) {}); err == nil {
+	if _, err := Log(t.Context(), to, Place{"t", 7}, topicID(t, to), 0, forever, func(Header) bool { return true }); err == nil {
 		t.Error("no error for a partition that is not there")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if _, err := Log(ctx, to, Place{"t", 0}, [16]byte{}, 0, func(Header) {}); err == nil {
+	if _, err := Log(ctx, to, Place{"t", 0}, [16]byte{}, 0, forever, func(Header) bool { return true }); err == nil {
 		t.Error("no error after the end of the context")
 	}
 }
 
 func TestFindReadsTheEntry(t *testing.T) {
 	_, to := cluster(t, 3)
+	id := theProducer(t, to)
 	var q Question
-	q.Add(Place{"t", 0})
-	q.Add(Place{"t", 1})
-	q.Add(Place{"t", 0})
-	q.Add(Place{"other", 0})
-	kresp, err := to.Do(t.Context(), q.Request())
+	q.Add(Place{"t", 0}, id)
+	q.Add(Place{"t", 1}, id)
+	q.Add(Place{"t", 0}, id+1)
+	q.Add(Place{"other", 0}, id)
+	if n := len(q.req.Topics[0].Partitions); n != 2 || q.Places() != 3 {
+		t.Errorf("asks for %d partitions, of %d in all", n, q.Places())
+	}
+	resp, err := to.Do(t.Context(), q.Request())
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp := kresp.(*kmsg.DescribeProducersResponse)
-	if n := len(resp.Topics[0].Partitions); n != 2 {
-		t.Errorf("asked for %d partitions, want 2", n)
-	}
-	answer := Read(resp)
-	id := resp.Topics[0].Partitions[0].ActiveProducers[0].ProducerID
+	answer := resp.(*Answer)
 	if e, ok := answer.Find(Place{"t", 0}, id); !ok || e != (Entry{Known: true, Last: 2}) {
 		t.Errorf("%+v, %v", e, ok)
 	}
@@ -118,7 +124,7 @@ func FuzzHeaders(f *testing.F) {
 	f.Add([]byte("short"))
 	f.Fuzz(func(t *testing.T, fetched []byte) {
 		n := 0
-		_, _ = Headers(fetched, func(Header) { n++ })
+		_, _ = Headers(fetched, func(Header) bool { n++; return true })
 		if n > len(fetched)/headerBytes {
 			t.Errorf("%d batches in %d bytes", n, len(fetched))
 		}

@@ -15,14 +15,25 @@ const (
 	fetchWaitMs = 500
 )
 
+// mostRead bounds the bytes of a log that one reading takes.
+var mostRead int64 = 4 << 30
+
+// ErrLong says that a reading ended because the log is long. Another one can go on
+// where it ended.
+var ErrLong = errors.New("inspect: the log goes on")
+
 // Log reads the log from an offset up to the high watermark as it is when the
-// reading begins, and calls f for each batch. A broker shows a consumer nothing
-// above the high watermark, so what f sees is replicated. It returns where the
-// reading ended, also with an error. The topic ID is zero where brokers have none.
+// reading begins, and not beyond until. It calls f for each batch, as long as f wants
+// more. A broker shows a consumer nothing above the high watermark, so what f sees is
+// replicated. It returns where the reading ended, also with an error. The topic ID is
+// zero where brokers have none.
+//
+// A broker may say that its log has no end, so this one has: see ErrLong.
 //
 // It uses c as Conn.Do does, and the records cross the wire with it.
-func Log(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from int64, f func(Header)) (end int64, err error) {
-	for high := int64(-1); high < 0 || from < high; {
+func Log(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from, until int64, f func(Header) (more bool)) (end int64, err error) {
+	more, read := true, int64(0)
+	for high := int64(-1); more && (high < 0 || from < min(high, until)); {
 		p, err := fetch(ctx, c, at, topicID, from)
 		if err != nil {
 			return from, err
@@ -30,13 +41,12 @@ func Log(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from int
 		if high < 0 {
 			high = p.HighWatermark
 		}
-		if from >= high {
+		if from >= min(high, until) {
 			break
 		}
-		next, err := Headers(p.RecordBatches, func(h Header) {
-			if h.Offset >= from {
-				f(h)
-			}
+		next, err := Headers(p.RecordBatches, func(h Header) bool {
+			more = h.Offset < from || f(h)
+			return more
 		})
 		if err != nil {
 			return from, err
@@ -45,6 +55,9 @@ func Log(ctx context.Context, c *conn.Conn, at Place, topicID [16]byte, from int
 			return from, fmt.Errorf("inspect: no batch at offset %d below the high watermark %d", from, high)
 		}
 		from = next
+		if read += int64(len(p.RecordBatches)); read > mostRead && from < high {
+			return from, fmt.Errorf("%w: %d bytes read up to offset %d of %d", ErrLong, read, from, high)
+		}
 	}
 	return from, nil
 }

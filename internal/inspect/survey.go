@@ -20,29 +20,29 @@ type Led struct {
 // said of it counts for nothing.
 //
 // It uses c as Conn.Do does.
-func Survey(ctx context.Context, c *conn.Conn, parts []Led) (Answer, map[Place]int64, error) {
+func Survey(ctx context.Context, c *conn.Conn, parts []Led, producerID int64, size *Portion) (*Answer, map[Place]int64, error) {
 	ends, err := highWatermarks(ctx, c, parts)
 	if err != nil {
-		return Answer{}, nil, err
+		return nil, nil, err
 	}
-	var q Question
+	var places []Place
 	for _, p := range parts {
-		q.Add(p.Place)
+		places = append(places, p.Place)
 	}
-	kresp, err := c.Do(ctx, q.Request())
+	answer, err := Describe(ctx, c, places, producerID, size)
 	if err != nil {
-		return Answer{}, nil, err
+		return nil, nil, err
 	}
 	after, err := logEnds(ctx, c, parts)
 	if err != nil {
-		return Answer{}, nil, err
+		return nil, nil, err
 	}
 	for at := range ends {
 		if _, led := after[at]; !led {
 			delete(ends, at)
 		}
 	}
-	return Read(kresp.(*kmsg.DescribeProducersResponse)), ends, nil
+	return answer, ends, nil
 }
 
 // logEnds are the ends of the logs that the broker leads in the given epochs.
