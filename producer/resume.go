@@ -311,7 +311,7 @@ func (p *partition) hearOfOthers(e inspect.Entry, report throttle.Report, now ti
 	if p.pos.next == 0 && e.Epoch < epoch {
 		report.Known = false // of this lane it knows nothing
 	}
-	read := p.memory.JustRead(p.leader())
+	read := p.memory.JustRead(p.leader(), p.inquiry.put)
 	report.Remembers = !report.Known && (read || p.showsAll(now))
 	found := p.win.Hear(report)
 	if p.passes(found) && p.encoding > 0 {
@@ -453,7 +453,7 @@ func (p *partition) chainRead(x *audit, c inspect.Chain, err error, fx *effects,
 		p.notRead(err, fx, now)
 		return
 	}
-	p.memory.ReadToEnd(x.leader, x.asked)
+	p.memory.ReadToEnd(x.leader, x.asked, now)
 }
 
 // askFirst is before each write from the gate, when it counts how far a former

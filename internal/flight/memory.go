@@ -43,9 +43,11 @@ type Memory struct {
 	// that lies before next says no more: whoever resumes there has to read the log
 	// from there again, for it does not know next.
 	before shown
-	// readBy is the leader whose log was read to its end a moment ago. That settles
-	// its next answer, whatever the timestamps of records are.
+	// readBy is the leader whose log was read to its end, and readAt when. That
+	// settles its answer to the question that follows, whatever the timestamps of
+	// records are.
 	readBy Leader
+	readAt time.Time
 }
 
 // Sharing is what a lane knows of other processes that may have its producer ID.

@@ -141,8 +141,14 @@ func TestMemoryLeader(t *testing.T) {
 			t.Errorf("%v: current %v", l, !want)
 		}
 	}
-	m.ReadToEnd(Leader{2, 6}, noon)
-	if m.JustRead(Leader{3, 6}) || m.JustRead(Leader{2, 6}) {
+	m.ReadToEnd(Leader{2, 6}, noon, noon)
+	if m.JustRead(Leader{3, 6}, noon) || m.JustRead(Leader{2, 6}, noon) {
 		t.Error("another leader's answer leaves the reading in place")
+	}
+	for age, want := range map[time.Duration]bool{time.Second: true, readingHolds: false} {
+		m.ReadToEnd(Leader{2, 6}, noon, noon)
+		if m.JustRead(Leader{2, 6}, noon.Add(age)) != want {
+			t.Errorf("a reading %v ago: %v", age, !want)
+		}
 	}
 }

@@ -80,11 +80,19 @@ func (m *Memory) ReadTo(end int64) { m.end = max(m.end, end) }
 
 // ReadToEnd notes that the log of this leader was read to its end. What was asked
 // before then is verified.
-func (m *Memory) ReadToEnd(l Leader, asked time.Time) { m.verified, m.readBy = asked, l }
+func (m *Memory) ReadToEnd(l Leader, asked, now time.Time) {
+	m.verified, m.readBy, m.readAt = asked, l, now
+}
 
-// JustRead reports, once, whether the log of this leader was read to its end.
-func (m *Memory) JustRead(l Leader) bool {
-	read := m.readBy == l
+// readingHolds is how long a reading settles what a leader says. Later another
+// owner may have written, and been forgotten, so it is read again from there. It
+// is longer than brokers usually throttle a connection, or nobody got anywhere.
+const readingHolds = ZombieSpan
+
+// JustRead reports, once, whether the log of this leader was read to its end a
+// moment before it was asked.
+func (m *Memory) JustRead(l Leader, asked time.Time) bool {
+	read := m.readBy == l && Age(m.readAt, asked) < readingHolds
 	m.readBy = NoLeader
 	return read
 }
