@@ -65,6 +65,7 @@ func TestOffsetsThatNoLogHas(t *testing.T) {
 					t.Errorf("base offset %d: record %d: %+v", base, n, res)
 				}
 			}
+			synctest.Wait() // lines are written last
 			if told.Load() == 0 || r.p.Stats().Alarms != 0 {
 				t.Errorf("base offset %d: told %d times, %d alarms", base, told.Load(), r.p.Stats().Alarms)
 			}
