@@ -234,3 +234,34 @@ func TestGoesOnInAnotherCluster(t *testing.T) {
 		})
 	}
 }
+
+// The bootstrap server leads to another cluster while the connections for records are
+// still those to the former one: they end, and no record goes there any more.
+func TestGoesOnWhileTheFormerClusterLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRebuilt(t, topics(1), "another", func(c *config.Config) { c.CheckCluster = false })
+		if _, err := r.sync(t.Context(), producer.Record{}, 10); err != nil {
+			t.Fatal(err)
+		}
+		r.now.Store(true)
+		r.c.OnResponse(func(resp *producertest.Response) {
+			if _, ok := resp.Message.(*kmsg.MetadataResponse); ok {
+				resp.CutAfter = 0 // the connection of the control loop breaks, no other
+			}
+		})
+		if err := r.p.Ping(r.within(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if res, err := r.p.ProduceSync(t.Context(), producer.Record{Topic: "t", Value: []byte("00000000 ")}); err != nil {
+				t.Errorf("%+v", res)
+			}
+		}
+		if n := r.inOther(); n != 5 {
+			t.Errorf("%d records are in the other cluster", n)
+		}
+		if recs, err := r.c.Records("t", 0); err != nil || len(recs) != 1 {
+			t.Errorf("%d records are in the former one: %v", len(recs), err)
+		}
+	})
+}
