@@ -37,9 +37,12 @@ type Checkpoint struct {
 	// location is not stored.
 	Taken time.Time
 
+	// Stamps says whether the lane's records bring timestamps of their own.
+	Stamps Stamps
+
 	// Verified is PartitionCheckpoint.Verified of every partition of topics that
-	// are not among Topics. It is zero, as are all others, once a record of the
-	// lane had a timestamp of its own: brokers forget by those.
+	// are not among Topics. It is zero, as are all others, with StampsOwn: brokers
+	// forget by those.
 	Verified time.Time
 
 	// Topics are those that the lane writes to, in order of their names. Empty
@@ -167,6 +170,7 @@ type checkpointForm struct {
 	Epoch      int64       `json:"epoch"`
 	Taken      time.Time   `json:"taken"`
 	Age        formAge     `json:"verified,omitzero"`
+	Stamps     int64       `json:"stamps,omitzero"`
 	Topics     []topicForm `json:"topics"`
 	CRC32C     string      `json:"crc32c"` // of the binary form, in JSON only
 }
@@ -213,7 +217,7 @@ func (a formAge) before(taken time.Time) time.Time {
 func (c *Checkpoint) form() *checkpointForm {
 	f := &checkpointForm{
 		Version: checkpointVersion, ClusterID: c.ClusterID, ProducerID: c.ProducerID,
-		Epoch: int64(c.Epoch), Taken: c.Taken.UTC(), Age: ageOf(c.Verified, c.Taken), Topics: []topicForm{},
+		Epoch: int64(c.Epoch), Taken: c.Taken.UTC(), Age: ageOf(c.Verified, c.Taken), Stamps: int64(c.Stamps), Topics: []topicForm{},
 	}
 	for _, t := range c.Topics {
 		f.Topics = append(f.Topics, topicForm{
@@ -236,18 +240,6 @@ func (c *Checkpoint) form() *checkpointForm {
 		f.Topics[at].Partitions = append(f.Topics[at].Partitions, form)
 	}
 	return f
-}
-
-// completeVersionOne gives what version 1 did not hold: it took the time of the
-// checkpoint for that of its verification.
-func (f *checkpointForm) completeVersionOne() {
-	f.Age = 1
-	for i := range f.Topics {
-		f.Topics[i].Age = 1
-		for j := range f.Topics[i].Partitions {
-			f.Topics[i].Partitions[j].Age = 1
-		}
-	}
 }
 
 // run returns the number of the topic's run, which it makes if there is none at
@@ -277,7 +269,7 @@ func (f *checkpointForm) into(c *Checkpoint) error {
 		n += len(f.Topics[i].Partitions)
 	}
 	*c = Checkpoint{ClusterID: f.ClusterID, ProducerID: f.ProducerID, Epoch: int16(f.Epoch), Taken: f.Taken.UTC()}
-	c.Verified = f.Age.before(c.Taken)
+	c.Verified, c.Stamps = f.Age.before(c.Taken), Stamps(f.Stamps)
 	c.Partitions = slices.Grow(c.Partitions, n)
 	for _, t := range f.Topics {
 		c.Topics = append(c.Topics, TopicCheckpoint{

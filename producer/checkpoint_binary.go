@@ -13,7 +13,7 @@ import (
 //	"SLCP", version (1 byte), length of the body (4)
 //	body: cluster id (text), producer id, epoch (varints),
 //	      taken: seconds since 1970 (varint), nanoseconds (uvarint),
-//	      age of its verification (uvarint),
+//	      age of its verification, whether records bring timestamps (uvarints),
 //	      number of topics (uvarint), of each: name (text), topic id (16),
 //	      its partition count, age of its verification (uvarints),
 //	      number of partitions (uvarint), of each, as varints: partition, less
@@ -27,7 +27,8 @@ import (
 // version of a transform. A section that a reader does not know is an error, as
 // it may be one without which the lane must not go on.
 //
-// Version 1 had neither counts, nor ages and log ends, nor sections.
+// Version 1 had neither counts, nor ages, log ends and timestamps, nor sections: who
+// resumes from it reads the log wherever a leader does not know the producer ID.
 const (
 	checkpointMagic   = "SLCP"
 	checkpointVersion = 2
@@ -50,6 +51,7 @@ func (f *checkpointForm) binary() []byte {
 	b = binary.AppendUvarint(b, uint64(f.Taken.Nanosecond()))
 	if f.Version > 1 {
 		b = binary.AppendUvarint(b, uint64(f.Age))
+		b = binary.AppendUvarint(b, uint64(f.Stamps))
 	}
 	b = binary.AppendUvarint(b, uint64(len(f.Topics)))
 	for i := range f.Topics {
@@ -141,7 +143,7 @@ func (r *formReader) form() *checkpointForm {
 	}
 	f.Taken = time.Unix(seconds, int64(nanos)).UTC()
 	if r.version > 1 {
-		f.Age = formAge(r.uvarint())
+		f.Age, f.Stamps = formAge(r.uvarint()), int64(r.uvarint())
 	}
 	f.Topics = make([]topicForm, r.count(leastTopic))
 	for i := range f.Topics {
@@ -162,9 +164,7 @@ func (r *formReader) form() *checkpointForm {
 			}
 		}
 	}
-	if r.version == 1 {
-		f.completeVersionOne()
-	} else if n := r.uvarint(); n > 0 {
+	if r.version > 1 && r.uvarint() > 0 {
 		r.section = max(1, r.uvarint())
 	}
 	return f

@@ -32,6 +32,7 @@ func (f *checkpointForm) check() error {
 		bad.between("the epoch", f.Epoch, 0, math.MaxInt16)
 	}
 	bad.age("the lane", f.Age)
+	bad.between("what is known of timestamps", f.Stamps, 0, int64(StampsOwn))
 	bad.topics(f)
 	return bad.err()
 }

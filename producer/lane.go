@@ -29,6 +29,10 @@ import (
 // refused by Produce itself, is Unknown and never NotWritten: another owner may
 // have written it.
 //
+// Either all records of a lane bring a timestamp of their own, or none does: brokers
+// forget a producer by the timestamps of its records, so it must be known of those
+// to come. The first record decides, and the checkpoint carries it on.
+//
 // The partition of a record must follow from the record: a lane refuses one that
 // has neither a key nor a Pin, or whose key partitioner.ignore.keys ignores. Keys
 // are spread over as many partitions as the topic had when the lane learnt of
@@ -51,9 +55,9 @@ type Lane struct {
 	// have the producer ID. Zero while there is none.
 	marked    atomic.Time
 	firstMark sync.Once
-	surveyed  atomic.Time  // when the verifier was asked last to look after it
-	dated     atomic.Bool  // a record had a timestamp of its own
-	awaiting  atomic.Int32 // marks that wait for declared topics to be known
+	surveyed  atomic.Time   // when the verifier was asked last to look after it
+	stamps    atomic.Uint32 // Stamps: whether its records bring timestamps
+	awaiting  atomic.Int32  // marks that wait for declared topics to be known
 
 	topicsMu sync.Mutex
 	topics   topicSet

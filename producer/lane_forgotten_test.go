@@ -86,15 +86,20 @@ func mustResume(t *testing.T, c *producertest.Cluster, cp producer.Checkpoint, c
 // The former process wrote more than its checkpoint tells, and the brokers have
 // forgotten it, whatever made them: the lane finds in the log what is there.
 func TestResumeWhereBrokersForgot(t *testing.T) {
+	young := func(i int) producer.Record {
+		r := numbered(i)
+		r.Timestamp = time.Now()
+		return r
+	}
 	mixed := func(i int) producer.Record {
 		if i%2 == 0 {
-			return numbered(i)
+			return young(i)
 		}
 		return dated(i)
 	}
 	late := func(i int) producer.Record { // only the last ones are old
 		if i < 8 {
-			return numbered(i)
+			return young(i)
 		}
 		return dated(i)
 	}

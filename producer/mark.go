@@ -196,7 +196,7 @@ func (m *Mark) Checkpoint(ctx context.Context) (Checkpoint, error) {
 		ClusterID: m.lane.pr.clusterID.Load(), ProducerID: m.id.producerID, Epoch: m.id.epoch,
 		Taken: m.taken, Verified: m.lane.verifiedSince(), Topics: slices.Clone(m.topics), Partitions: slices.Clone(m.parts),
 	}
-	if m.lane.dated.Load() {
+	if c.Stamps = Stamps(m.lane.stamps.Load()); c.Stamps == StampsOwn {
 		c.forgetVerified()
 	}
 	return c, nil

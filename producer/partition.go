@@ -187,9 +187,6 @@ func (p *partition) append(a *admission) {
 	b := p.open
 	b.Append(&a.rec, a.d)
 	if a.dated {
-		if l := p.topic.lane; !l.dated.Load() {
-			l.dated.Store(true)
-		}
 		b.oldest = min(b.oldest, a.rec.Timestamp)
 	}
 	b.cost += int64(a.size)

@@ -175,6 +175,9 @@ func (l *Lane) produce(ctx context.Context, rec *Record, d delivery, maxWait tim
 		}
 		a.rec.Timestamp = rec.Timestamp.UnixMilli()
 	}
+	if err := l.stamped(a.dated); err != nil {
+		return -1, err
+	}
 	at, err := t.add(rec.Partition, &a)
 	if err == nil {
 		l.owed.paid(rec)

@@ -63,7 +63,7 @@ func (pr *Producer) Resume(ctx context.Context, c Checkpoint) (*Lane, error) {
 	for _, pc := range c.Partitions {
 		l.resumed.partitions[pc.place()] = pc
 	}
-	l.surveyed.Store(time.Now()) // not before it is known what its records are like
+	l.stamps.Store(uint32(c.Stamps))
 	l.identity.Store(&identity{producerID: c.ProducerID, epoch: c.Epoch, broker: -1})
 	pr.add(l)
 	if err := l.resume(ctx); err != nil {

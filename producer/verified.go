@@ -15,7 +15,7 @@ func (l *Lane) sharing() flight.Sharing {
 	if !l.stops {
 		return flight.Sharing{}
 	}
-	return flight.Sharing{Alone: l.alone(), Since: l.verifiedSince(), Dated: l.dated.Load()}
+	return flight.Sharing{Alone: l.alone(), Since: l.verifiedSince(), Dated: l.mayBeForgotten()}
 }
 
 // verifiedSince is what a lane knows of the partitions of which it knows nothing

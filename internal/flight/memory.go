@@ -57,8 +57,8 @@ type Sharing struct {
 	// Since is what is known of all partitions: nothing was written behind the lane
 	// by then. At its first mark no other process had its producer ID.
 	Since time.Time
-	// Dated: a record of the lane had a timestamp of its own. Brokers forget by
-	// those, and the records to come may have any.
+	// Dated: the records of the lane bring timestamps of their own, or it is not
+	// known yet whether they do. Brokers forget by those, and they may be any.
 	Dated bool
 }
 

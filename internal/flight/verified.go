@@ -101,5 +101,6 @@ func (m *Memory) JustRead(l Leader, asked time.Time) bool {
 // here, and up to which sequence.
 func (m *Memory) Ahead(una throttle.Sequence) (last throttle.Sequence, ahead bool) {
 	n := m.next.Distance(una)
-	return m.next.Add(-1), m.seen && 0 < n && n < throttle.MaxWindow
+	m.seen = m.seen && 0 < n && n < throttle.MaxWindow // once passed it says nothing any more
+	return m.next.Add(-1), m.seen
 }
