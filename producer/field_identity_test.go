@@ -56,12 +56,14 @@ func TestWindowWithTheProducerID(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int64
 				window := func(m *kmsg.InitProducerIDResponse) { m.UnknownTags.Set(758, binary.BigEndian.AppendUint32(nil, 30)) }
-				r := newSpoiltRig(t, topics(1), onInitProducerID(&asked, func(n int, _ *producertest.Response, m *kmsg.InitProducerIDResponse) {
+				cc := topics(2)
+				cc.Brokers = 2
+				r := newSpoiltRig(t, cc, onInitProducerID(&asked, func(n int, _ *producertest.Response, m *kmsg.InitProducerIDResponse) {
 					window(m)
 				}), func(c *config.Config) {
 					dial, good := c.Dialer, c.BootstrapServers[0]
-					if seed != "" {
-						c.BootstrapServers = []string{seed}
+					if c.BootstrapServers = c.BootstrapServers[:1]; seed != "" {
+						c.BootstrapServers[0] = seed
 					}
 					c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 						if addr == seed {
@@ -70,15 +72,23 @@ func TestWindowWithTheProducerID(t *testing.T) {
 						return dial(ctx, network, addr)
 					}
 				})
-				if _, err := r.sync(t.Context(), producer.Record{}, 10); err != nil {
-					t.Fatal(err)
+				for at := range int32(2) {
+					if _, err := r.sync(t.Context(), producer.Record{Partition: producer.On(at)}, 10); err != nil {
+						t.Fatal(err)
+					}
 				}
 				for range 200 {
-					r.produce(t.Context(), producer.Record{}, 10)
+					r.produce(t.Context(), producer.Record{Partition: producer.On(0)}, 10)
 				}
 				r.flush(time.Minute)
-				if p := r.p.Stats().Partitions[0]; p.Window != 30 || p.Deepest > 30 {
-					t.Errorf("window %d, %d were in flight", p.Window, p.Deepest)
+				for _, p := range r.p.Stats().Partitions {
+					want := int32(30)
+					if p.Partition == 1 && seed == "" {
+						want = 10_000_000 // the other broker named none
+					}
+					if p.Window != want || p.Deepest > want {
+						t.Errorf("partition %d: window %d, %d were in flight", p.Partition, p.Window, p.Deepest)
+					}
 				}
 				r.judge()
 			})
@@ -173,7 +183,11 @@ func TestNoStormOfConnections(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				t.Logf("in a minute: %d dials, %d lines", n.dials.Load(), n.lines.Load())
-				if n.dials.Load() > 2*90 || n.lines.Load() > 4*90 {
+				most := int64(4 * 90)
+				if name == "hangs up on the check" { // the same reason again and again
+					most = 5
+				}
+				if n.dials.Load() > 2*90 || n.lines.Load() > most {
 					t.Errorf("in a minute: %d dials, %d lines", n.dials.Load(), n.lines.Load())
 				}
 			})
