@@ -73,8 +73,5 @@ func fromFileURL(value string) (string, string) {
 		return "", "is inside a Java program: give the path of a PEM file"
 	}
 	value = strings.TrimPrefix(value, "file:")
-	if strings.HasPrefix(value, "//") {
-		value = value[2:]
-	}
-	return value, ""
+	return strings.TrimPrefix(value, "//"), ""
 }

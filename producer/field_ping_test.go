@@ -95,8 +95,7 @@ func TestPingTopics(t *testing.T) {
 // why not.
 func TestStatsOfALeaderThatIsNotReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r *rig
-		r = newRig(t, topics(1), func(c *config.Config) {
+		r := newRig(t, topics(1), func(c *config.Config) {
 			dial, good := c.Dialer, c.BootstrapServers[0]
 			c.BootstrapServers = []string{"seed:1"}
 			c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

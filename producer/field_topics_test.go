@@ -67,12 +67,10 @@ func TestManyTopics(t *testing.T) {
 			r := newRig(t, cc, func(c *config.Config) { c.AllowAutoCreateTopics = true })
 			a := newAsked(r.c)
 			begun := time.Now()
-			var lanes []*producer.Lane
 			for i := range n {
 				rec := producer.Record{Topic: fmt.Sprint("t", i), Key: []byte("k")}
 				if how == "lanes" {
 					lane := r.p.Lane()
-					lanes = append(lanes, lane)
 					number, rec := r.enter(rec, 10)
 					lane.Produce(t.Context(), rec, func(res producer.Result) { r.note(number, res) })
 					continue

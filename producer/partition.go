@@ -389,19 +389,6 @@ func (p *partition) nudge() {
 	}
 }
 
-// fail gives up everything that was never sent, because nothing can be.
-func (p *partition) fail(err error) {
-	p.mu.Lock()
-	var fx effects
-	if p.win.Outstanding() == 0 && !p.win.InDoubt() && p.encoding == 0 {
-		for p.head() != nil {
-			p.giveUpHead(&fx, err)
-		}
-	}
-	p.mu.Unlock()
-	p.do(fx)
-}
-
 // stop gives up everything as soon as nothing is outstanding, and takes no more:
 // the lane has failed.
 func (p *partition) stop(why error) {

@@ -117,7 +117,7 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 	if b.Large && b.Records() > 1 {
 		p.pending.recut = true
 	} else {
-		p.stopFor(b.trouble, fx)
+		p.stopFor(b.trouble.err(), fx)
 	}
 }
 
@@ -256,7 +256,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 	b := res.b
 	if res.outcome != Written {
 		res.err = &RecordError{
-			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.trouble,
+			Topic: p.topic.name, Partition: p.index, Outcome: res.outcome, Attempts: b.Attempts, Err: b.trouble.err(),
 			over: p.shared,
 		}
 	} else {
