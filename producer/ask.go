@@ -132,6 +132,7 @@ func (p *partition) heard(l *link, number uint64, answer *inspect.Answer, now ti
 		e, ok := answer.Find(p.place(), p.win.State().ProducerID)
 		switch code := retry.Code(e.Code); {
 		case p.link != l:
+			q.wanted = true // of the leader that it has moved to
 		case ok && code == retry.None:
 			q.failed = 0
 			p.hear(e, now, &fx)

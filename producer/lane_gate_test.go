@@ -120,3 +120,48 @@ func TestLaneAsksHowFarTheOtherCame(t *testing.T) {
 		})
 	}
 }
+
+// So does a plain producer that has a batch in doubt when the leader moves: what the
+// former leader answers later is no answer, and the new one is asked before anything
+// is sent again.
+func TestNewLeaderIsAskedWhatIsInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cc := topics(1)
+		cc.Brokers = 2
+		c := newCluster(t, cc)
+		p := newProducer(t, c, func(cfg *config.Config) {
+			cfg.MetadataMaxAge, cfg.BootstrapServers = 200*time.Millisecond, c.Addrs()[:1]
+			cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr == c.Addrs()[1] {
+					time.Sleep(5 * time.Second)
+				}
+				return c.Dial(ctx, network, addr)
+			}
+		})
+		for i := range 10 {
+			if _, err := p.ProduceSync(t.Context(), numbered(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+			if a.BaseSequence == 10 && a.FirstTime() {
+				return producertest.AppendThen(7).NoOffset()
+			}
+			return producertest.Fault{}
+		})
+		moved := false
+		c.OnResponse(func(r *producertest.Response) {
+			if _, ok := r.Message.(*kmsg.DescribeProducersResponse); ok && r.Broker == 0 && !moved {
+				moved, r.Delay = true, 2*time.Second
+				if err := errors.Join(c.MoveLeader("t", 0, 1), c.ForgetProducers("t", 0)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		res, err := p.ProduceSync(t.Context(), numbered(10))
+		if !moved || res.Outcome == producer.NotWritten {
+			t.Errorf("moved %v: %+v, %v", moved, res, err)
+		}
+		wantCount(t, c, 0, 11)
+	})
+}

@@ -165,7 +165,7 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 	}
 	p.pending = pending{}
 	for p.due(now) {
-		p.inquiry = inquiry{}
+		p.inquiry = inquiry{number: p.inquiry.number} // an answer under way is to no later question
 		p.giveUpHead(fx, ErrDeliveryTimeout)
 	}
 	if p.link != nil && p.link.broker != p.target {
