@@ -45,3 +45,21 @@ func TestRecordForATopicThatIsGone(t *testing.T) {
 		})
 	}
 }
+
+// A lane that is closed before it has a producer ID is asked for no longer.
+func TestLaneThatIsClosedWithoutAnID(t *testing.T) {
+	pr := newOffline(t, nil)
+	before := Sizes(pr)
+	for range 1000 {
+		l := pr.Lane("t")
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := Sizes(pr)
+	for _, kind := range []string{"lanes", "lanes without an id"} {
+		if after[kind] != before[kind] {
+			t.Errorf("%s: %d, in the beginning %d", kind, after[kind], before[kind])
+		}
+	}
+}
