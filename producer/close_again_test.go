@@ -2,13 +2,13 @@ package producer_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
-	"go.uber.org/atomic"
 )
 
 // chain is a callback that produces again, for as long as it is let.
@@ -21,7 +21,7 @@ type chain struct {
 const longestChain = 1_000_000
 
 func (c *chain) done(producer.Result) {
-	if c.calls.Inc() < longestChain && !c.over.Load() {
+	if c.calls.Add(1) < longestChain && !c.over.Load() {
 		c.again(c.done)
 	}
 }
@@ -60,7 +60,7 @@ func TestCloseDoesNotWaitForAnEndlessChain(t *testing.T) {
 				var told atomic.Int64
 				const accepted = 100
 				for range accepted {
-					r.p.Produce(t.Context(), producer.Record{Topic: "t", Value: []byte("v")}, func(producer.Result) { told.Inc() })
+					r.p.Produce(t.Context(), producer.Record{Topic: "t", Value: []byte("v")}, func(producer.Result) { told.Add(1) })
 				}
 				c := new(chain)
 				tc.begin(t, r, c)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"github.com/sluice-kafka/sluice/producer"
 	"github.com/sluice-kafka/sluice/producer/producertest"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"go.uber.org/atomic"
 )
 
 var (
@@ -204,9 +204,9 @@ func (s *sleepless) produceOwn(over time.Time) {
 		s.pause(20 * time.Millisecond)
 		rec := producer.Record{Topic: "t", Partition: producer.On(int32(s.own) % s.parts), Value: fmt.Appendf(nil, "own %d", s.own)}
 		s.own++
-		s.asked.Inc()
+		s.asked.Add(1)
 		s.p.Produce(context.Background(), rec, func(r producer.Result) {
-			s.told.Inc()
+			s.told.Add(1)
 			switch {
 			case r.Outcome == producer.Unknown && errors.Is(r.Err, producer.ErrStateLost) && r.Partition == 0:
 				s.unknown++
@@ -222,8 +222,8 @@ func (s *sleepless) produceOwn(over time.Time) {
 func (s *sleepless) live(l *sleeplessLane, over time.Time) {
 	for time.Now().Before(over) {
 		rec := producer.Record{Topic: "t", Partition: producer.On(1 + int32(l.next)%(s.parts-1)), Value: fmt.Appendf(nil, "lane%d %d", l.id, l.next)}
-		s.asked.Inc()
-		l.lane.Produce(context.Background(), rec, func(producer.Result) { s.told.Inc() })
+		s.asked.Add(1)
+		l.lane.Produce(context.Background(), rec, func(producer.Result) { s.told.Add(1) })
 		l.next++
 		l.most = max(l.most, l.next)
 		if s.rng.IntN(3) == 0 {
