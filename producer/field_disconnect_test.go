@@ -33,7 +33,9 @@ func TestK23CutWhileReading(t *testing.T) {
 func cutResponses(t *testing.T, memory bool) {
 	cc := topics(1)
 	cc.InMemory = memory
-	s := newTapped(t, cc, nil)
+	s := newTapped(t, cc, func(c *config.Config) { // none of its connections serves for long
+		c.ReconnectBackoff, c.ReconnectBackoffMax = time.Millisecond, 2*time.Millisecond
+	})
 	s.warm(0)
 	want := []int32{0}
 	size := 100 // more than it has, until the first one is seen
