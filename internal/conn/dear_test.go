@@ -128,6 +128,9 @@ func dearest(key, version int16, size int, f func(name string, body []byte)) {
 // Whatever a response is made of, in every version: to decode it takes no more than
 // twice its frame and a quarter of the limit, so with the frame it is three times.
 func TestNoResponseIsDear(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector takes as much memory again")
+	}
 	const size = 256 << 10
 	for _, key := range decodedKeys {
 		for version := int16(0); version <= response(key, 0).MaxVersion(); version++ {
@@ -144,6 +147,9 @@ func TestNoResponseIsDear(t *testing.T) {
 
 // What the walk counts is what decoding takes: within an eighth where it is much.
 func TestWalkKnowsWhatDecodingTakes(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector takes as much memory again")
+	}
 	const room = 1 << 40
 	for _, key := range decodedKeys {
 		for version := int16(0); version <= response(key, 0).MaxVersion(); version++ {
