@@ -2,11 +2,14 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
+	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
@@ -27,33 +30,18 @@ type auditor struct {
 
 // audit is the reading for one partition.
 type audit struct {
+	flight.Reading
 	p       *partition
-	topicID [16]byte // zero where brokers have none
-	addr    string   // of the leader
-	from    int64    // the offset behind the last success
-
-	kind       auditKind
-	leader     flight.Leader
-	producerID int64
-	asked      time.Time     // what is read shows all that was written before
-	chain      inspect.Chain // of readChain: what was seen so far
+	topicID [16]byte      // zero where brokers have none
+	addr    string        // of the leader
+	chain   inspect.Chain // of ReadChain: what was seen so far
 }
 
-// auditKind is what is to be found out.
-type auditKind uint8
-
-const (
-	// readBatches: which batches in doubt are in the log. The broker forgot a
-	// producer that is no lane.
-	readBatches auditKind = iota
-	// readChain: how far a lane is in the log, for a broker that may have
-	// forgotten it.
-	readChain
-	// proveEntry: that all is replicated that the broker counts for the producer ID.
-	proveEntry
-)
-
-func (k auditKind) String() string { return [...]string{"batches", "chain", "entry"}[k] }
+func (p *partition) newAudit(r flight.Reading) *audit {
+	x := &audit{Reading: r, p: p, topicID: p.topic.knownID(), addr: p.link.broker.addr.Load()}
+	x.chain.Next = r.From
+	return x
+}
 
 func (a *auditor) enqueue(x *audit) {
 	a.mu.Lock()
@@ -101,63 +89,69 @@ func (a *auditor) carryOut(ctx context.Context, x *audit) {
 	defer cancel()
 	c, err := a.pr.dial(ctx, x.addr)
 	if err != nil {
-		x.p.audited(x, findings{}, err)
+		x.p.audited(x, flight.Findings{}, err)
 		return
 	}
 	defer c.Abandon()
-	var f findings
-	switch x.kind {
-	case proveEntry:
-		f.entry, err = inspect.Committed(ctx, c, x.p.place(), x.leader.Epoch, x.producerID)
-	case readChain:
-		err = inspect.ReadChain(ctx, c, x.p.place(), x.topicID, x.leader.Epoch, x.producerID, &x.chain)
-	default:
-		_, err = inspect.Log(ctx, c, x.p.place(), x.topicID, x.from, func(h inspect.Header) {
-			if h.ProducerID == x.producerID {
-				f.batches = append(f.batches, h)
-			}
-		})
-	}
+	f, err := x.read(ctx, c)
 	x.p.audited(x, f, err)
 }
 
-// findings are what an audit brought.
-type findings struct {
-	batches []inspect.Header
-	entry   inspect.Entry // of proveEntry
+func (x *audit) read(ctx context.Context, c *conn.Conn) (f flight.Findings, err error) {
+	at := x.p.place()
+	switch x.Kind {
+	case flight.ProveEntry:
+		var e inspect.Entry
+		e, err = inspect.Committed(ctx, c, at, x.Leader.Epoch, x.ProducerID)
+		f.Known, f.Epoch, f.Last = e.Known, e.Epoch, e.Last
+	case flight.ReadChain:
+		err = inspect.ReadChain(ctx, c, at, x.topicID, x.Leader.Epoch, x.ProducerID, &x.chain)
+		f.Known, f.Epoch, f.Last, f.Next = x.chain.Known, x.chain.Epoch, x.chain.Last, x.chain.Next
+	default:
+		_, err = inspect.Log(ctx, c, at, x.topicID, x.From, func(h inspect.Header) {
+			if h.ProducerID == x.ProducerID {
+				f.Batches = append(f.Batches, flight.LogBatch{Epoch: h.Epoch, Base: throttle.Sequence(h.Base), Offset: h.Offset})
+			}
+		})
+	}
+	return f, err
+}
+
+// result says what an error means for what was to be read.
+func (x *audit) result(err error) flight.ReadResult {
+	switch {
+	case err == nil:
+		return flight.ReadAll
+	case errors.Is(err, inspect.ErrDeleted), errors.Is(err, errors.ErrUnsupported):
+		return flight.ReadDeleted
+	case errors.Is(err, inspect.ErrTruncated):
+		return flight.ReadTruncated
+	case errors.Is(err, retry.TopicAuthorizationFailed):
+		return flight.ReadClosed
+	}
+	return flight.ReadFailed
 }
 
 // audited takes the findings.
-func (p *partition) audited(x *audit, f findings, err error) {
+func (p *partition) audited(x *audit, f flight.Findings, err error) {
+	f.Result = x.result(err)
+	now := time.Now()
 	p.mu.Lock()
 	var fx effects
-	if p.inquiry.reading == x {
-		p.inquiry.reading = nil
-		p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "for", x.kind.String(),
-			"from", x.from, "batches", len(f.batches), "seen", x.chain.Known, "last_sequence", x.chain.Last, "read_to", x.chain.Next, "err", err)
-		switch x.kind {
-		case proveEntry:
-			p.proved(x, f.entry, err, &fx, time.Now())
-		case readChain:
-			p.chainRead(x, err, &fx, time.Now())
-		default:
-			p.read(f.batches, err, &fx)
+	var e flight.Effects
+	p.fx, p.detail = &fx, err
+	if p.own.Read(x.Number, f, now, &e) {
+		if f.Result == flight.ReadClosed {
+			p.topic.closedToUs.Store(now)
 		}
+		p.carry(e, &fx)
 		fx.enqueue = p.target
+		fx.say = func() {
+			p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "for", x.Kind.String(),
+				"from", x.From, "batches", len(f.Batches), "seen", f.Known, "last_sequence", f.Last, "read_to", f.Next, "err", err)
+		}
 	}
+	p.fx, p.detail = nil, nil
 	p.mu.Unlock()
 	p.do(fx)
-}
-
-// read takes what was seen in the log: the batches from the oldest on, each of
-// which must be there itself. A broker that has forgotten the producer takes any
-// batch as its first, so one that is there proves nothing of those before it. What
-// was not seen, and all behind it, stays unknown: a request may still be under way.
-func (p *partition) read(seen []inspect.Header, err error, fx *effects) {
-	for _, h := range seen {
-		if i, ok := p.win.Find(h.Epoch, throttle.Sequence(h.Base)); ok && i == p.base {
-			p.resolve(p.win.Seen(i, h.Offset), fx)
-		}
-	}
-	p.stateGone(because(ErrStateLost, err), fx)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/sluice-kafka/sluice/throttle"
 )
 
 // Mark is a point in the order of Produce calls of a lane: some records lie
@@ -26,14 +24,6 @@ type Mark struct {
 	done  chan struct{}
 	parts []PartitionCheckpoint
 	err   error
-}
-
-// position is how far a partition is written: the next sequence, and the offset
-// of the last record, -1 if it is not known.
-type position struct {
-	epoch  int16
-	next   int32
-	offset int64
 }
 
 // pendingMark is a mark that a partition has not reached.
@@ -226,15 +216,16 @@ func (p *partition) passMarks() {
 }
 
 func (p *partition) checkpoint(m *Mark) PartitionCheckpoint {
+	at := p.own.Position()
 	pc := PartitionCheckpoint{
 		Topic: p.topic.name, TopicID: p.topic.knownID(), Partition: p.index,
-		Epoch: p.pos.epoch, Next: p.pos.next, Offset: p.pos.offset,
-		Verified: p.memory.VerifiedAt(p.topic.lane.sharing(), m.taken),
+		Epoch: at.Epoch, Next: at.Next, Offset: at.Offset,
+		Verified: p.own.Memory.VerifiedAt(p.topic.lane.sharing(), m.taken),
 	}
-	if p.pos == (position{offset: -1}) {
+	if !p.own.Begun() {
 		pc.Epoch = m.id.epoch
 	}
-	if end := p.memory.End(); end > pc.Offset+1 {
+	if end := p.own.Memory.End(); end > pc.Offset+1 {
 		pc.LogEnd = end
 	}
 	return pc
@@ -251,14 +242,7 @@ func (p *partition) advance(b *batch, gap error, offset int64) {
 		}
 		return
 	}
-	if b.Attempts > 0 { // else a former process wrote it
-		p.pos.epoch, p.pos.next = b.epoch, int32(b.base)
-	}
-	p.pos.next = int32(throttle.Sequence(p.pos.next).Add(int32(n)))
-	p.pos.offset = -1
-	if offset >= 0 {
-		p.pos.offset = offset + int64(n) - 1
-	}
+	p.own.Written(&b.History, b.epoch, b.base, int32(n), offset)
 }
 
 func (m *Mark) add(pc PartitionCheckpoint) {

@@ -22,9 +22,10 @@ type partition struct {
 
 	mu          sync.Mutex
 	closed      bool
-	win         *throttle.Window
-	ident       *identity // of the window
-	open        *batch    // takes records
+	own         flight.Owner     // decides
+	win         *throttle.Window // of own
+	ident       *identity        // of the window
+	open        *batch           // takes records
 	clock       clock
 	usual       int           // bytes of the batch before
 	run         run           // of records without a key
@@ -37,10 +38,9 @@ type partition struct {
 	encoding    int   // batches that are with the encoders
 	resting     bool  // something waits until nothing is outstanding
 
-	pause    flight.Pause
-	memory   flight.Memory // of brokers
-	inquiry  inquiry
 	pending  pending
+	fx       *effects  // of the call under way, for flight.Shell
+	detail   error     // of the reading under way
 	heldFrom time.Time // since when the window is what holds batches back
 
 	share  *share // of the budget: that of the broker it was last led by
@@ -51,7 +51,6 @@ type partition struct {
 	settled    uint64 // of these, that have an outcome
 	shared     bool   // other processes may write the same records, see Lane
 	gap        error  // of the first record that is not written
-	pos        position
 	marks      []pendingMark
 	resolved   queue[resolved]
 	delivering bool // it stands in the delivery queue
@@ -89,17 +88,21 @@ type effects struct {
 	fenced  bool
 	loss    bool   // the broker lost what it had acknowledged
 	audit   *audit // the log is to be read
+	say     func() // for the log of the operator
 	failed  bool   // the lane has stopped
 }
 
 func newPartition(t *topic, index int32) *partition {
 	p := &partition{
-		pr: t.pr, topic: t, index: index, win: throttle.New(), leaderEpoch: -1, share: &t.pr.unled, pos: position{offset: -1},
-		pause: flight.NewPause(t.pr.cfg.RetryBackoff, t.pr.cfg.RetryBackoffMax),
+		pr: t.pr, topic: t, index: index, leaderEpoch: -1, share: &t.pr.unled,
 	}
 	p.shared = t.lane.stops
-	p.memory = flight.NewMemory(t.pr.cfg.ProducerIDExpiration, p.shared)
-	p.memory.Resume(t.verified.Load(), 0)
+	p.own = flight.NewOwner(p, flight.Options{
+		ProducerIDExpiration: t.pr.cfg.ProducerIDExpiration, RetryBackoff: t.pr.cfg.RetryBackoff, RetryBackoffMax: t.pr.cfg.RetryBackoffMax,
+		ZombieSpan: flight.ZombieSpan, Lane: p.shared,
+	})
+	p.win = p.own.Window
+	p.own.Memory.Resume(t.verified.Load(), 0)
 	if r := t.lane.resumed; r != nil {
 		p.resume(r, t.lane.identity.Load())
 	}
@@ -135,6 +138,9 @@ func (p *partition) do(fx effects) {
 
 // report counts and logs what operators have to know of.
 func (p *partition) report(fx effects) {
+	if fx.say != nil {
+		fx.say()
+	}
 	if fx.alarm != throttle.NoAlarm {
 		p.pr.stats.alarms.Add(1)
 		p.pr.log.Error("the log of a partition is not what was acknowledged",
@@ -216,24 +222,19 @@ func (p *partition) mostRecords() int {
 func (p *partition) seal() {
 	b := p.open
 	p.shutBatch()
-	if !p.resting && !(p.shared && p.waitsForWord()) { // see hearOfOthers
+	if !p.resting && !(p.shared && p.own.Waits()) { // it may be passed over
 		p.encode(b)
 	}
 }
 
 // shutBatch is seal for a batch that will not be sent.
 func (p *partition) shutBatch() {
-	p.win.Admit(int32(p.open.Records()))
+	b := p.open
+	p.own.Admit(&b.History, int32(b.Records()), b.oldest, b.MaxTimestamp(), time.Now())
 	p.sealed.push(p.open)
 	p.gauge.unresolved.Store(int32(p.sealed.len()))
 	p.usual = p.open.Bytes()
-	p.noteAge(p.open)
 	p.open = nil
-}
-
-// noteAge looks at the timestamps of a batch.
-func (p *partition) noteAge(b *batch) {
-	p.memory.Note(&b.History, b.oldest, b.MaxTimestamp(), time.Now())
 }
 
 // retarget says who leads the partition. Before the partition moves, what is
@@ -245,10 +246,10 @@ func (p *partition) retarget(to leader) {
 		newer := to.epoch > p.leaderEpoch
 		p.follow(to)
 		if newer {
-			p.pause.Cut() // there is news: no reason to wait (KIP-951)
+			p.own.Pause.Cut() // there is news: no reason to wait (KIP-951)
 		}
 		p.win.Regate()
-		p.inquiry.assured = false
+		p.own.Moved()
 		p.settleDown(&fx, time.Now())
 		fx.enqueue = to.broker
 	}
@@ -272,7 +273,7 @@ func (p *partition) recreated() {
 	var fx effects
 	p.pending.newLog = true
 	p.leaderEpoch = -1 // leader epochs begin anew (K36)
-	p.memory.NewLog()
+	p.own.Memory.NewLog()
 	p.win.Regate()
 	p.settleDown(&fx, time.Now())
 	p.mu.Unlock()
@@ -299,7 +300,7 @@ func (p *partition) lost(l *link, b *batch, served bool, err error) {
 			p.headRefused(&fx)
 		}
 		p.blame(err)
-		p.doubtful(r)
+		p.own.Doubtful(r)
 		p.settleDown(&fx, time.Now())
 		fx.enqueue, fx.refresh = p.target, true
 	}
@@ -328,12 +329,6 @@ func (p *partition) due(now time.Time) bool {
 	b := p.head()
 	return b != nil && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
 }
-
-// Sealed is the number of batches without an outcome that are sealed.
-func (p *partition) Sealed() int { return p.sealed.len() }
-
-// History returns what is remembered of one of them.
-func (p *partition) History(i int) *flight.History { return &p.sealed.all()[i].History }
 
 // head is the oldest batch without an outcome.
 func (p *partition) head() *batch {
@@ -401,7 +396,8 @@ func (p *partition) abort() {
 		b.lastErr = because(ErrClosed, b.lastErr)
 	}
 	p.resolve(p.win.Abort(), &fx)
-	p.link, p.inquiry = nil, inquiry{}
+	p.link = nil
+	p.own.Abandon()
 	p.publish()
 	p.mu.Unlock()
 	p.do(fx)

@@ -2,7 +2,6 @@ package producer
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/flight"
@@ -43,12 +42,10 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.seal() // the next replay may need a new batch that proves the others
 	}
 	if r.Written.Len() > 0 {
-		p.verifiedBySuccess()
-		p.memory.Succeeded(&b.History, a.appendTime, b.MaxTimestamp(), p.leader(), now)
-		p.pause.Succeeded()
+		p.own.Succeeded(&b.History, a.appendTime, b.MaxTimestamp(), now)
 	}
 	p.resolveAt(r, a.appendTime, &fx)
-	p.doubtful(r)
+	p.own.Doubtful(r)
 	if v.Fenced && p.fatal == nil {
 		p.fatal, fx.fenced = ErrSecondOwner, true
 	}
@@ -56,7 +53,7 @@ func (p *partition) settle(at attempt, a answer, now time.Time) {
 		p.refusedForGood(b, &fx)
 	}
 	if v.Pauses(r, p.link != nil && p.link.broker != p.target) {
-		p.pauseUntil(now)
+		p.own.Wait(now)
 	}
 	fx.refresh = v.Refreshes(r)
 	if r.HeadRefused {
@@ -92,9 +89,6 @@ func (p *partition) count(a throttle.Answer) {
 	}
 }
 
-// pauseUntil sets the time before which nothing is sent again.
-func (p *partition) pauseUntil(now time.Time) { p.pause.Extend(now, rand.Float64()) }
-
 // headRefused splits the oldest batch or gives it up; its neighbours go on.
 func (p *partition) headRefused(fx *effects) {
 	b := p.sealed.first()
@@ -119,9 +113,10 @@ func (p *partition) refusedForGood(b *batch, fx *effects) {
 
 // replaceHead puts two batches in the place of the oldest.
 func (p *partition) replaceHead(left, right *batch) {
-	p.memory.Resolved(&p.sealed.first().History)
-	p.noteAge(left)
-	p.noteAge(right)
+	p.own.Memory.Resolved(&p.sealed.first().History)
+	for _, b := range []*batch{left, right} {
+		p.own.Memory.Note(&b.History, b.oldest, b.MaxTimestamp(), time.Now())
+	}
 	p.sealed.replace(append([]*batch{left, right}, p.sealed.all()[1:]...))
 }
 
@@ -147,19 +142,24 @@ func (p *partition) settleDown(fx *effects, now time.Time) {
 			p.stopFor(ErrTopicRecreated, fx)
 		}
 	case pd.forgotten:
-		p.stateGone(ErrStateLost, fx)
+		var e flight.Effects
+		p.fx = fx
+		p.own.StateGone(flight.StateLost, &e)
+		p.fx = nil
+		p.carry(e, fx)
 	case pd.recut && p.sealed.len() > 0 && p.sealed.first().Large && p.sealed.first().Records() > 1: // else it is there meanwhile
-		p.recut(int32(p.sealed.first().Records()+1) / 2)
+		p.own.Recut(int32(p.sealed.first().Records()+1) / 2)
 	case pd.giveUp != nil:
 		p.giveUpHead(fx, pd.giveUp)
 	}
 	p.pending = pending{}
 	for p.due(now) {
-		p.inquiry = inquiry{}
+		p.own.Abandon()
 		p.giveUpHead(fx, because(ErrDeliveryTimeout, p.lastError()))
 	}
 	if p.link != nil && p.link.broker != p.target {
 		p.win.Unbind()
+		p.own.Left()
 		p.link = nil
 		fx.enqueue = p.target
 	}
@@ -271,7 +271,7 @@ func (p *partition) pop(res resolved, fx *effects) {
 	p.advance(b, res.err, res.offset)
 	fx.failed = fx.failed || p.gap != nil
 	p.passMarks()
-	p.memory.Resolved(&b.History)
+	p.own.Memory.Resolved(&b.History)
 	p.pr.stats.outcome(res.outcome, b.Records())
 	p.pr.delivery.behind.Add(int64(b.Records()))
 	p.held -= b.cost

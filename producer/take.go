@@ -63,14 +63,14 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if p.pending.rest {
 		return next{} // the encoders will say so
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.waitsForWord() || !p.fresh(l, now, fx) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.own.Waits() || !p.fresh(l, now, fx) {
 		return next{}
 	}
-	if end, on := p.pause.Until(now); on {
+	if end, on := p.own.Pause.Until(now); on {
 		return next{kind: later, when: end}
 	}
-	if p.asks(l, now) {
-		return next{kind: toAsk, number: p.inquiry.number}
+	if number, ok := p.own.Asks(p.offers(l, now), now); ok {
+		return next{kind: toAsk, number: number}
 	}
 	if when := p.sealIfDue(l, now); !when.IsZero() {
 		return next{kind: later, when: when}
@@ -80,8 +80,8 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if hold != throttle.Ready {
 		return next{}
 	}
-	if p.shared && p.win.AtGate() && !p.inquiry.assured {
-		return p.askFirst(l, now, fx)
+	if n, asks := p.asksFirst(l, now, fx); asks {
+		return n
 	}
 	b := p.sealed.all()[send.Batch-p.base]
 	if p.encode(b); !b.encoded {
@@ -110,19 +110,11 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		if p.open != nil {
 			p.open.most = p.mostRecords()
 		}
-		if q := &p.inquiry; q.on != nil {
-			q.failed++ // what a connection dies of is no answer either
-		} else {
-			q.failed = 0
-		}
-		if q := &p.inquiry; q.on != nil || q.assured {
-			// The answer was lost, or was another broker's.
-			q.on, q.assured, q.wanted = nil, false, true
-		}
+		p.own.Bound()
 		// What brokers hung up on twice may be what they die of. It waits, so
 		// that others get through before it does it again (K24).
 		if p.head().hangUps > 1 {
-			p.pauseUntil(now)
+			p.own.Wait(now)
 		}
 	}
 	id := p.topic.lane.identity.Load()
@@ -139,47 +131,32 @@ func (p *partition) bind(l *link, now time.Time) bool {
 		return false
 	}
 	if p.shared {
-		p.carryOn(position{epoch: id.epoch, offset: -1}, id)
+		p.carryOn(flight.Position{Epoch: id.epoch, Offset: -1}, id)
 	} else if p.win.SetProducer(id.producerID, id.epoch) {
 		p.ident = id
 	}
 	return true
 }
 
-// leader is who answers on the connection, as far as we know: metadata is behind.
-func (p *partition) leader() flight.Leader {
-	if p.link == nil {
-		return flight.NoLeader
-	}
-	return flight.Leader{Broker: p.link.broker.id, Epoch: p.leaderEpoch}
-}
-
-// fresh arms the gate again where the broker may have forgotten the producer:
-// after a pause, and behind records with old timestamps, by which a broker
-// judges the age of its knowledge (KIP-854, protocol rule R7). What is in doubt
-// by then must not be sent again, unless the broker just said that it knows us:
-// one that forgot would take it for new. Fresh reports whether sending, or
-// asking, may go on.
+// fresh asks the owner whether the broker may have forgotten the producer.
 func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
-	if p.remembered(now) || p.inquiry.assured {
-		return true
-	}
-	if !p.win.Regate() {
-		return false
-	}
-	if p.mayAsk(l) {
-		p.inquiry.wanted = true
-		return true
-	}
-	p.stateGone(ErrStateLost, fx)
-	return p.head() != nil
+	var e flight.Effects
+	p.fx = fx
+	goOn := p.own.Fresh(p.offers(l, now), now, &e)
+	p.fx = nil
+	p.carry(e, fx)
+	return goOn && p.head() != nil
 }
 
-// remembered reports whether the broker surely has not forgotten us yet.
-func (p *partition) remembered(now time.Time) bool {
-	holds, cautious := p.memory.Holds(p, p.win.InDoubt(), p.topic.lane.sharing(), now)
-	p.win.Caution(cautious)
-	return holds
+// asksFirst is for lanes, which ask before each write from the gate.
+func (p *partition) asksFirst(l *link, now time.Time, fx *effects) (n next, asks bool) {
+	var e flight.Effects
+	number, ok, writes := p.own.AsksFirst(p.offers(l, now), now, &e)
+	p.carry(e, fx)
+	if ok {
+		n = next{kind: toAsk, number: number}
+	}
+	return n, !writes
 }
 
 // sealIfDue seals the open batch if the window has nothing else to send, would

@@ -36,19 +36,3 @@ func latest(a, b time.Time) time.Time {
 	}
 	return b
 }
-
-// showsAll is flight.Memory's.
-func (p *partition) showsAll(now time.Time) bool {
-	return p.memory.ShowsAll(p, p.topic.lane.sharing(), p.pos != (position{offset: -1}), now)
-}
-
-// verifiedBySuccess notes what the question before a replay showed, now that the
-// broker that answered it has given a success. One success alone shows nothing: it
-// may be the answer to a duplicate of what another owner wrote long ago, behind
-// which there is more.
-func (p *partition) verifiedBySuccess() {
-	if q := &p.inquiry; q.clear && p.memory.Newer(q.put) {
-		p.memory.Verify(q.put, 0)
-	}
-	p.inquiry.clear = false
-}

@@ -189,16 +189,16 @@ func (t *topic) verify(seen map[inspect.Place]standing) {
 func (p *partition) verify(s standing, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.at.IsZero() || p.head() != nil || p.fatal != nil || !p.memory.Newer(s.at) {
+	if s.at.IsZero() || p.head() != nil || p.fatal != nil || !p.own.Memory.Newer(s.at) {
 		return
 	}
 	st := p.win.State()
 	nothing := s.entry.Known && s.entry.Epoch == int32(st.Epoch) && throttle.Sequence(s.entry.Last).Add(1) == st.Next
-	if !s.entry.Known || p.pos.next == 0 && s.entry.Epoch < int32(st.Epoch) {
-		_, ahead := p.aheadInLog()
-		nothing = !ahead && p.showsAll(now)
+	if !s.entry.Known || p.own.Position().Next == 0 && s.entry.Epoch < int32(st.Epoch) {
+		_, ahead := p.own.Ahead()
+		nothing = !ahead && p.own.ShowsAll(now)
 	}
 	if nothing {
-		p.memory.Verify(s.at, s.end)
+		p.own.Memory.Verify(s.at, s.end)
 	}
 }

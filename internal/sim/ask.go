@@ -3,69 +3,28 @@ package sim
 import (
 	"fmt"
 
+	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/retry"
 	"github.com/sluice-kafka/sluice/throttle"
 )
 
-// askFrom is how many batches in doubt are worth a question.
-const askFrom = 8
-
-// inquiry is where a partition is with its question to the broker.
-type inquiry struct {
-	wanted  bool
-	on      int    // connection of the question, counted from 1
-	number  uint64 // of the question: an earlier one may still be answered
-	reading int    // number of the log read that is under way
-	seen    []entry
-	failed  bool // the log could not be read
-	assured bool // the broker has just said that it knows us
-}
-
-func (s *sim) mayAsk(i int) bool {
+// offers says whether the broker answers questions, and the topic allows it.
+func (s *sim) offers(i int) bool {
 	p := &s.parts[i]
 	return p.link >= 0 && has(uint8(s.opt.Asks), s.links[p.link].broker) && !p.closed
 }
 
-// doubtful asks for a look at the broker's state if much is in doubt, or if the
-// broker refuses everything.
+// doubtful tells the owner what an answer decided. If the client is about to ask,
+// all brokers may forget it now; not in an epoch without a success, for then nobody
+// can tell a broker that forgot from one that never heard of it.
 func (s *sim) doubtful(i int, r throttle.Resolution) {
 	p := &s.parts[i]
-	// The broker's word holds for the whole of a replay.
-	if r.Drained || r.Stalled || r.Written.Len() > 0 || s.v.forgetsTheWord {
-		p.inquiry.assured = false
-	}
-	if !r.Stalled && !(r.Drained && p.win.DoubtLen() >= askFrom) {
-		return
-	}
-	p.inquiry.wanted = true
-	if l := &s.logs[i]; l.armed && p.win.Outstanding() == 0 && p.win.DoubtLen() >= askFrom && !s.calm {
+	p.own.Doubtful(r)
+	if l := &s.logs[i]; l.armed && p.own.Wants() && p.win.Outstanding() == 0 && p.win.InDoubt() && p.succeeded() && !s.calm {
 		l.armed = false
 		s.forgetEverywhere(i)
 		s.effectAt(eForgotUnderDoubt, i)
 	}
-}
-
-// waitsForWord says that nothing may be sent before an answer.
-func (s *sim) waitsForWord(i int) bool {
-	p := &s.parts[i]
-	q := &p.inquiry
-	return q.reading > 0 || q.on > 0 && p.link >= 0 && q.on == s.links[p.link].conn+1
-}
-
-// asks says whether the question is to be put now.
-func (s *sim) asks(i int) bool {
-	p := &s.parts[i]
-	q := &p.inquiry
-	if !q.wanted || p.win.Outstanding() > 0 {
-		return false
-	}
-	q.wanted = false
-	if !s.mayAsk(i) {
-		return false
-	}
-	s.questions++
-	q.on, q.number = s.links[p.link].conn+1, s.questions
-	return true
 }
 
 // ask writes the question of these partitions.
@@ -75,7 +34,7 @@ func (s *sim) ask(li int, parts []int) {
 	for _, i := range parts {
 		p := &s.parts[i]
 		s.effectAt(eAsked, i)
-		rq.p[rq.n] = piece{part: i, topic: p.topic, pid: int32(p.win.State().ProducerID), batch: p.inquiry.number, offset: -1}
+		rq.p[rq.n] = piece{part: i, topic: p.topic, pid: int32(p.win.State().ProducerID), batch: p.question, offset: -1}
 		rq.n++
 	}
 	s.send(s.links[li].conn)
@@ -130,91 +89,96 @@ func (s *sim) lie(m *piece) {
 func (s *sim) heard(id int, m *piece) {
 	i := m.part
 	p := &s.parts[i]
-	q := &p.inquiry
-	if q.on != id+1 || q.number != m.batch && !s.v.takesAnyAnswer {
+	here := p.link >= 0 && s.links[p.link].conn == id
+	w := flight.Word{
+		Answered: m.code == retry.None, Closed: m.code == retry.TopicAuthorizationFailed || m.code == 999,
+		Known: m.known, Epoch: int32(m.epoch), Last: m.last,
+	}
+	if s.trace != nil {
+		s.trace(fmt.Sprintf("      partition %d hears: %+v", i, w))
+	}
+	x := s.expect(i, m)
+	if s.unheard(i, !w.Answered && !w.Closed); w.Answered {
+		p.lost = 0
+	}
+	var fx flight.Effects
+	if !p.own.Heard(m.batch, here, w, s.offers(i), at(s.now), &fx) {
 		return
 	}
-	q.on = 0
-	switch {
-	case p.link < 0 || s.links[p.link].conn != id:
-	case m.code == retry.None:
-		s.hear(i, m)
-	case m.code == retry.NotLeaderOrFollower || m.code == retry.UnknownTopicOrPartition:
-		q.wanted = true
-		s.refresh()
-		s.pauseUntil(i)
-	default:
-		p.closed = true
+	p.closed = p.closed || w.Closed
+	if w.Answered {
+		s.judgeFinding(i, m, x, fx)
+		s.told(i, x.state, fx)
 	}
+	s.carry(i, fx)
 	s.settleDown(i)
 	s.look(i)
 }
 
-// hear acts on what the broker knows of our producer id.
-func (s *sim) hear(i int, m *piece) {
+// unheard notes a question that brought nothing. After three in a row the client
+// goes on without; what brokers have forgotten by then, nobody survives.
+func (s *sim) unheard(i int, lost bool) {
 	p := &s.parts[i]
-	if s.trace != nil {
-		s.trace(fmt.Sprintf("      partition %d hears: known %v, epoch %d, last %d", i, m.known, m.epoch, m.last))
+	if !lost {
+		return
 	}
-	r := throttle.Report{Known: m.known, Epoch: int32(m.epoch), Last: m.last, Current: p.memory.Current(s.leader(p))}
-	found := s.v.hear(s, i, r)
-	if s.trace != nil {
-		s.trace(fmt.Sprintf("      partition %d finds %v", i, found))
-	}
-	s.judgeFinding(i, m, r, found)
-	p.inquiry.assured = r.Known && int16(r.Epoch) == p.win.State().Epoch
-	switch {
-	case found == throttle.FoundLoss:
-		s.effectAt(eLossTold, i)
-		p.gold.alarms++
-		s.stateGone(i)
-	case found == throttle.FoundOther:
-		s.effectAt(eOtherTold, i)
-		p.fatal = true
-	case found == throttle.FoundGone && p.win.InDoubt() && p.win.LogEnd() >= 0:
-		s.effectAt(eGoneTold, i)
-		s.startRead(i)
-	case found == throttle.FoundGone, !p.inquiry.assured && !s.remembered(i):
-		s.stateGone(i)
-	case found == throttle.FoundPlace:
-		s.effectAt(ePlaceTold, i)
-	default:
-		s.effectAt(eNothingTold, i)
+	p.lost++
+	if p.lost >= 3 && s.opt.Legacy == 0 && s.opt.every[fForget] > 0 && s.logs[i].expired > 0 && p.win.InDoubt() {
+		s.over, s.hopeless = true, true
 	}
 }
 
-// stateGone goes on without the state that the broker had of us.
-func (s *sim) stateGone(i int) {
-	p := &s.parts[i]
-	if !p.win.InDoubt() {
-		s.forgotten(i)
-		return
+// told counts what came of a question.
+func (s *sim) told(i int, st state, fx flight.Effects) {
+	switch {
+	case fx.Loss:
+		s.effectIn(eLossTold, st)
+		s.parts[i].gold.alarms++
+	case fx.Stop == flight.SecondOwner:
+		s.effectIn(eOtherTold, st)
+	case fx.Read.Kind != flight.NoRead:
+		s.effectIn(eGoneTold, st)
+	case fx.Found == throttle.FoundPlace:
+		s.effectIn(ePlaceTold, st)
+	default:
+		s.effectIn(eNothingTold, st)
 	}
-	p.memory.Forget()
-	p.watch.dated = false
-	s.effectAt(eForgottenInDoubt, i)
-	s.give(i, causeForgotten, p.win.Disown())
+}
+
+// carry does what the owner of a partition wants done elsewhere.
+func (s *sim) carry(i int, fx flight.Effects) {
+	p := &s.parts[i]
+	if fx.Gone {
+		s.effectAtIf(fx.Stop == flight.NoCause && !p.watch.unsettled, eForgottenIdle, i)
+		p.watch.dated = false
+		p.watch.gated(p.win.Outstanding() > 0)
+	}
+	if fx.Refresh {
+		s.refresh()
+	}
+	if fx.Read.Kind != flight.NoRead {
+		s.startRead(i, fx.Read)
+	}
+	p.fatal = p.fatal || fx.Stop != flight.NoCause
 }
 
 // startRead has the log read from behind the last success on.
-func (s *sim) startRead(i int) {
-	s.reads++
-	q := &s.parts[i].inquiry
-	q.reading, q.seen, q.failed = s.reads, q.seen[:0], false
-	s.add(3*s.opt.Latency+s.upTo(dAudit, i, 100*millis), evRead, i, s.reads)
+func (s *sim) startRead(i int, r flight.Reading) {
+	p := &s.parts[i]
+	p.reading, p.findings = r, flight.Findings{Batches: p.findings.Batches[:0]}
+	s.add(3*s.opt.Latency+s.upTo(dAudit, i, 100*millis), evRead, i, int(r.Number))
 }
 
 // readLog gives what a consumer may read: no more than is replicated.
 func (s *sim) readLog(i int, number int32) {
 	p := &s.parts[i]
-	q := &p.inquiry
-	if q.reading != int(number) {
+	if p.reading.Number != uint64(number) {
 		return
 	}
 	s.add(s.opt.Latency, evReadDone, i, int(number))
 	b := p.target
 	if b < 0 || !s.brokers[b].works() || !s.logs[i].rep[b].leads {
-		q.failed = true
+		p.findings.Result = flight.ReadFailed
 		return
 	}
 	r := &s.logs[i].rep[b]
@@ -222,9 +186,10 @@ func (s *sim) readLog(i int, number int32) {
 	if s.v.readsPastTheMark {
 		end = len(r.log)
 	}
-	for n := 0; n < end; n++ {
-		if r.log[n].offset >= p.win.LogEnd() {
-			q.seen = append(q.seen, r.log[n])
+	for n := range r.log[:end] {
+		e := &r.log[n]
+		if e.offset >= p.reading.From && (int64(e.pid) == p.reading.ProducerID || s.v.readsOthers) {
+			p.findings.Batches = append(p.findings.Batches, flight.LogBatch{Epoch: e.epoch, Base: throttle.Sequence(e.base), Offset: e.offset})
 		}
 	}
 }
@@ -232,26 +197,12 @@ func (s *sim) readLog(i int, number int32) {
 // audited takes what was seen in the log. What was not stays unknown.
 func (s *sim) audited(i int, number int32) {
 	p := &s.parts[i]
-	q := &p.inquiry
-	if q.reading != int(number) {
+	s.effectIf(p.findings.Result != flight.ReadAll, eReadFailed)
+	var fx flight.Effects
+	if !p.own.Read(uint64(number), p.findings, at(s.now), &fx) {
 		return
 	}
-	q.reading = 0
-	s.effectIf(q.failed, eReadFailed)
-	for n := range q.seen {
-		e := &q.seen[n]
-		if int64(e.pid) != p.win.State().ProducerID && !s.v.readsOthers {
-			continue
-		}
-		if at, ok := p.win.Find(e.epoch, throttle.Sequence(e.base)); ok {
-			s.effectAt(eSeen, i)
-			p.watch.gated(false)
-			r := p.win.Seen(at, e.offset)
-			s.notePhase(i)
-			s.resolveFor(i, r, causeRead)
-		}
-	}
-	s.stateGone(i)
+	s.carry(i, fx)
 	s.settleDown(i)
 	s.look(i)
 }

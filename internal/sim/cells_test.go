@@ -29,7 +29,8 @@ var cells = []struct {
 	{"backoff doubt asking", []effect{eExpiredInDoubt}},
 	{"gated head drain backoff doubt asking", []effect{eStateExpired}},
 	{"few many head", []effect{eSecondOwner}},
-	{"doubt", []effect{eForgotUnderDoubt, eGoneTold, ePlaceTold, eLossTold, eOtherTold, eSeen}},
+	{"doubt", []effect{eForgotUnderDoubt, eSeen}},
+	{"asking", []effect{eGoneTold, ePlaceTold, eLossTold, eOtherTold}},
 	{"ready", []effect{eForgottenIdle}},
 }
 

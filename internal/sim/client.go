@@ -22,8 +22,11 @@ type batch struct {
 // part is the client's side of a partition: the window, and what a shell has to
 // do for it.
 type part struct {
-	win      *throttle.Window
-	q        []batch // q[head:] is in the window
+	sim      *sim
+	index    int
+	own      flight.Owner     // decides
+	win      *throttle.Window // of own
+	q        []batch          // q[head:] is in the window
 	head     int
 	base     uint64 // number of q[head] in the window
 	admitted int    // batches so far
@@ -37,15 +40,16 @@ type part struct {
 	link        int   // -1: not bound
 	window      int32 // sequences, of the connection
 
-	ident   int32 // producer id
-	pause   flight.Pause
-	wakeAt  int64
-	memory  flight.Memory
-	pending pending
-	inquiry inquiry
-	closed  bool // a broker would not answer questions about this topic
-	fatal   bool // another owner uses the producer id
-	phase   phase
+	ident    int32 // producer id
+	wakeAt   int64
+	pending  pending
+	question uint64 // number of the latest
+	lost     int    // questions in a row that brought nothing
+	reading  flight.Reading
+	findings flight.Findings
+	closed   bool // a broker would not answer questions about this topic
+	fatal    bool // another owner uses the producer id
+	phase    phase
 
 	watch   watch
 	outcome []outcome // by record
@@ -59,7 +63,7 @@ type pending struct {
 }
 
 func (p *part) pausing(now int64) bool {
-	_, on := p.pause.Until(at(now))
+	_, on := p.own.Pause.Until(at(now))
 	return on
 }
 
@@ -79,20 +83,21 @@ func (p *part) inDoubt() int {
 	return n
 }
 
-func (p *part) reset(o *Options) {
+func (s *sim) resetPart(i int) {
+	p, o := &s.parts[i], &s.opt
 	*p = part{
-		win: throttle.New(), q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
-		target: -1, leaderEpoch: -1, link: -1, ident: -1,
-		pause:  flight.NewPause(duration(20*millis), duration(500*millis)),
-		memory: flight.NewMemory(duration(o.Expiration), false),
+		sim: s, index: i, q: p.q[:0], outcome: p.outcome[:0], at: p.at[:0], gold: gold{log: p.gold.log[:0]},
+		target: -1, leaderEpoch: -1, link: -1, ident: -1, findings: flight.Findings{Batches: p.findings.Batches},
 	}
+	p.own = flight.NewOwner(p, flight.Options{
+		ProducerIDExpiration: duration(o.Expiration), RetryBackoff: duration(20 * millis), RetryBackoffMax: duration(500 * millis),
+		ZombieSpan: duration(zombieSpan),
+	})
+	p.win = p.own.Window
 }
 
-// Sealed is the number of batches without an outcome.
-func (p *part) Sealed() int { return p.size() }
-
-// History returns what is remembered of one of them.
-func (p *part) History(i int) *flight.History { return &p.q[p.head+i].History }
+// zombieSpan is longer than a deposed leader goes on here.
+const zombieSpan = 6 * seconds
 
 // admit takes a batch from the caller. It is cut at the window of the
 // connection, as far as one is known.
@@ -112,9 +117,8 @@ func (s *sim) admit(i int) {
 	if h, ok := s.strikes(fPoison, i); ok {
 		b.poison = poisons[h%uint64(len(poisons))]
 	}
-	p.win.Admit(b.count)
 	b.early = s.isOld(b.stamp)
-	s.note(p, &b)
+	p.own.Admit(&b.History, b.count, b.stamp/millis, b.stamp/millis, at(s.now))
 	p.admitted++
 	p.next += uint32(b.units)
 	p.q = append(p.q, b)
@@ -153,14 +157,12 @@ func (s *sim) settle(m *piece, missing bool) {
 	r := s.v.settle(p.win, m.batch, v.Attempt, a.BaseOffset)
 	s.notePhase(i)
 	if r.Written.Len() > 0 {
-		p.memory.Succeeded(&b.History, -1, b.stamp/millis, s.leader(p), at(s.now))
-		p.watch.led = m.led
-		p.pause.Succeeded()
+		p.own.Succeeded(&b.History, -1, b.stamp/millis, at(s.now))
 	}
 	s.resolve(i, r)
 	s.doubtful(i, r)
 	if v.Pauses(r, p.link >= 0 && s.links[p.link].broker != p.target) {
-		s.pauseUntil(i)
+		p.own.Wait(at(s.now))
 	}
 	if v.Refreshes(r) {
 		s.refresh()
@@ -184,9 +186,10 @@ func (s *sim) fenced(i int) {
 	s.parts[i].fatal = true
 }
 
-func (s *sim) pauseUntil(i int) {
-	jitter := float64(s.draw(dJitter, i)>>11) / (1 << 53)
-	s.parts[i].pause.Extend(at(s.now), jitter)
+func (s *sim) stateGone(i int) {
+	var fx flight.Effects
+	s.parts[i].own.StateGone(flight.StateLost, &fx)
+	s.carry(i, fx)
 }
 
 // regate stops the partition until nothing is outstanding.
@@ -208,7 +211,7 @@ func (s *sim) headRefused(i int) {
 		return
 	}
 	s.effect(eSplit)
-	p.memory.Resolved(&b.History)
+	p.own.Memory.Resolved(&b.History)
 	left := *b
 	left.History = b.Part()
 	left.units, left.count = uint16(half), half
@@ -219,8 +222,9 @@ func (s *sim) headRefused(i int) {
 	p.q = append(p.q, batch{})
 	copy(p.q[p.head+2:], p.q[p.head+1:])
 	p.q[p.head], p.q[p.head+1] = left, right
-	s.note(p, &p.q[p.head])
-	s.note(p, &p.q[p.head+1])
+	for k := p.head; k < p.head+2; k++ {
+		p.own.Memory.Note(&p.q[k].History, p.q[k].stamp/millis, p.q[k].stamp/millis, at(s.now))
+	}
 	p.absent()
 }
 
@@ -249,13 +253,10 @@ func (s *sim) settleDown(i int) {
 	case p.topic != p.topicSeen:
 		s.effectIf(p.win.InDoubt(), eRecreated)
 		p.topic, p.gold.ackedEnd = p.topicSeen, 0
-		p.memory.NewLog()
+		p.own.Memory.NewLog()
 		s.give(i, causeNewLog, p.win.NewLog())
-	case pd.forgotten && p.win.InDoubt():
-		s.effect(eForgottenInDoubt)
-		s.give(i, causeForgotten, p.win.Disown())
 	case pd.forgotten:
-		s.forgotten(i)
+		s.stateGone(i)
 	case pd.giveUp && p.size() > 0:
 		s.expire(i, causeGivenUp)
 	}
@@ -263,11 +264,12 @@ func (s *sim) settleDown(i int) {
 	for s.due(p) {
 		s.effectAt(eExpired, i)
 		s.effectAtIf(p.win.InDoubt(), eExpiredInDoubt, i)
-		p.inquiry = inquiry{}
+		p.own.Abandon()
 		s.expire(i, causeDeadline)
 	}
 	if moving && p.win.Outstanding() == 0 {
 		p.win.Unbind()
+		p.own.Left()
 		p.link = -1
 	}
 }

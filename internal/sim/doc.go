@@ -1,7 +1,7 @@
 // Package sim is a Kafka cluster, its network and a small client in one loop
-// with virtual time. The client keeps its partitions with the real
-// throttle.Window, retry.Classify and retry.Backoff, and asks brokers what they
-// know as package producer does; brokers judge by internal/brokermodel.
+// with virtual time. What becomes of an answer, when brokers are asked and what
+// their word leads to is decided by internal/flight, as in package producer, over
+// throttle and retry; brokers judge by internal/brokermodel.
 // Everything that is left to chance is a function of a seed, so that a run can
 // be repeated, and shrunk to the faults that matter.
 //
@@ -17,17 +17,15 @@
 //   - A request of an abandoned connection that arrives after the broker forgot
 //     the producer.
 //   - A producer that is forgotten early, while something is in doubt, where the
-//     client is not about to ask: it asks when eight batches or more are in
-//     doubt, when a replay was refused to its end, and when it is not fresh.
-//     Without leave to ask, producers are forgotten only by their age.
+//     client is not about to ask: it asks before a replay, and when it is not
+//     fresh. Without leave to ask, producers are forgotten only by their age. Nor in
+//     an epoch without a success, for then nobody can tell a broker that forgot from
+//     one that never heard of it; nor where three questions in a row bring nothing,
+//     after which the client goes on without.
 //   - A producer that is forgotten between the broker's word that it knows it
 //     and what is sent on that word.
 //   - Another owner of the producer id whose batches have the sequences of ours:
 //     a broker takes ours for them and says so with a success. Here it writes
 //     one batch that is larger than all of ours, ahead of us or in the next
 //     epoch.
-//   - A broker that passes for current because metadata was behind when the last
-//     success came, and is behind itself: it seems to have lost what it never
-//     had. The client may raise a false alarm then, and give up what is in doubt
-//     as unknown. Nothing in Kafka tells it better.
 package sim

@@ -172,7 +172,7 @@ func (s *sim) judgeUnknown(b *batch, last bool, why cause, a throttle.Alarm) {
 }
 
 func (p *part) pop() {
-	p.memory.Resolved(p.History(0))
+	p.own.Memory.Resolved(p.History(0))
 	p.head++
 	p.base++
 	if p.head > 256 && p.head*2 > len(p.q) {

@@ -88,6 +88,7 @@ func (s *sim) linkLost(li int) {
 		}
 		s.watchLost(i)
 		r := s.v.lost(p.win)
+		s.unheard(i, p.own.Waits() && !p.own.Reads())
 		p.link = -1
 		if d := p.inDoubt(); d > 30 {
 			s.effect(eDeepDoubt)

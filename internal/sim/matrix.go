@@ -51,9 +51,9 @@ func (s *sim) stateOf(i int) state {
 	out := p.win.Outstanding()
 	st := p.win.State()
 	switch {
-	case p.inquiry.reading > 0:
+	case p.own.Reads():
 		return stReading
-	case s.waitsForWord(i):
+	case p.own.Waits():
 		return stAsking
 	case p.size() == 0:
 		return stIdle
@@ -87,6 +87,11 @@ func (s *sim) stateOf(i int) state {
 func (s *sim) effectAt(e effect, i int) {
 	s.effects[e]++
 	s.matrix[e][s.stateOf(i)]++
+}
+
+func (s *sim) effectIn(e effect, st state) {
+	s.effects[e]++
+	s.matrix[e][st]++
 }
 
 func (s *sim) effectAtIf(ok bool, e effect, i int) {

@@ -66,9 +66,10 @@ func (s *sim) retarget(i int, to leadership) {
 		return
 	}
 	if to.epoch > p.leaderEpoch {
-		p.pause.Cut()
+		p.own.Pause.Cut()
 	}
 	p.target, p.leaderEpoch = to.leader, to.epoch
+	p.own.Moved()
 	if s.v.epochBlind {
 		p.watch.gated(p.win.Outstanding() > 0)
 	} else {

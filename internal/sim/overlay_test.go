@@ -23,7 +23,8 @@ type takenOut struct {
 	by           []string // the invariants that may find it
 	file         string   // from here
 	old, new     string
-	tune         string // of the runs, see tunes
+	tune         string    // of the runs, see tunes
+	also         [2]string // old and new of a second place in the file, which keeps the same rule
 }
 
 // tunes are the options that help to find a mutant, by name: they have to get into
@@ -34,6 +35,8 @@ var tunes = map[string]func(o *Options){
 	"old":    old,
 	"silent": silent,
 	"late":   late,
+	"asking": asking, "forgetful": forgetful, "zombies": zombies, "returns": returns, "liars": liars, "twoOwners": twoOwners,
+	"unclean": uncleanElections, "longReplays": longReplays, "oneAnswers": oneAnswers,
 }
 
 var huntFlag = flag.String("sim.hunt", "no", "the options with which to look for a violation: of TestTakenOut")
@@ -88,11 +91,17 @@ func (m *takenOut) hunt(t *testing.T, n int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := strings.Count(string(text), m.old); k != 1 {
-		t.Fatalf("%s has %d times: %s", m.file, k, m.old)
-	}
 	changed := filepath.Join(dir, "changed.go")
-	write(t, changed, []byte(strings.Replace(string(text), m.old, m.new, 1)))
+	for _, edit := range [][2]string{{m.old, m.new}, m.also} {
+		if edit[0] == "" {
+			continue
+		}
+		if k := strings.Count(string(text), edit[0]); k != 1 {
+			t.Fatalf("%s has %d times: %s", m.file, k, edit[0])
+		}
+		text = []byte(strings.Replace(string(text), edit[0], edit[1], 1))
+	}
+	write(t, changed, text)
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
 	if err != nil {
 		t.Fatal(err)

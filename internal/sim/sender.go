@@ -144,16 +144,17 @@ const (
 func (s *sim) take(i, li int, m *piece) next {
 	p := &s.parts[i]
 	s.settleDown(i)
-	if p.size() == 0 || p.fatal || !s.bind(i, li) || s.waitsForWord(i) || !s.fresh(i) {
+	if p.size() == 0 || p.fatal || !s.bind(i, li) || p.own.Waits() || !s.fresh(i) {
 		return nothing
 	}
-	if end, on := p.pause.Until(at(s.now)); on {
+	if end, on := p.own.Pause.Until(at(s.now)); on {
 		if !s.v.losesWakeUp {
 			s.wakePart(i, end.UnixNano())
 		}
 		return nothing
 	}
-	if s.asks(i) {
+	if number, ok := p.own.Asks(s.offers(i), at(s.now)); ok {
+		p.question = number
 		return question
 	}
 	send, hold := s.v.peek(p.win)
@@ -183,7 +184,7 @@ func (s *sim) bind(i, li int) bool {
 			return false
 		}
 		p.link = li
-		s.otherConnection(p)
+		p.own.Bound()
 		limits := throttle.Limits{Batches: int32(s.opt.CapBatches)}
 		b := s.links[li].broker
 		p.window = int32(s.opt.Window[b])
@@ -210,18 +211,6 @@ func (s *sim) bind(i, li int) bool {
 	}
 	s.takeID(i)
 	return true
-}
-
-// otherConnection forgets what was said on the one before: another broker may
-// know more, or less.
-func (s *sim) otherConnection(p *part) {
-	q := &p.inquiry
-	if q.on > 0 || !s.v.keepsTheWord && p.win.DoubtLen() >= askFrom {
-		q.on, q.wanted = 0, true
-	}
-	if !s.v.keepsTheWord {
-		q.assured = false
-	}
 }
 
 func (s *sim) smallerWindow(p *part, w int32) {

@@ -52,16 +52,17 @@ const maxSteps = 300_000
 type sim struct {
 	agenda
 	chance
-	opt     Options
-	v       variant
-	now     int64
-	steps   int
-	healed  bool
-	over    bool
-	unclean bool
-	aliens  bool // another owner of our producer id has written
-	broken  string
-	trace   func(string)
+	opt      Options
+	v        variant
+	now      int64
+	steps    int
+	healed   bool
+	over     bool
+	unclean  bool
+	hopeless bool // no client survives what comes now
+	aliens   bool // another owner of our producer id has written
+	broken   string
+	trace    func(string)
 
 	brokers [maxBrokers]broker
 	logs    [maxPartitions]logOf
@@ -76,8 +77,6 @@ type sim struct {
 	ident     int32
 	asking    bool
 	renewing  bool
-	reads     int // of logs
-	questions uint64
 	outcomes  [4]uint64 // batches
 	effects   Effects
 	draft     request // that is being built
@@ -140,7 +139,7 @@ func (s *sim) run(seed uint64, opt Options, kept []uint64, only bool) {
 			s.violate("I20: too many steps")
 		}
 	}
-	if s.broken == "" {
+	if s.broken == "" && !s.hopeless {
 		s.judgeEnd()
 	}
 }
@@ -168,7 +167,7 @@ func (s *sim) start(seed uint64, opt Options, kept []uint64, only bool) {
 }
 
 func (s *sim) startPartition(p int) {
-	s.parts[p].reset(&s.opt)
+	s.resetPart(p)
 	l := &s.logs[p]
 	reps := l.rep
 	*l = logOf{rep: reps, epoch: 0, leader: -1}

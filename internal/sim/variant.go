@@ -16,7 +16,6 @@ type variant struct {
 	onSettle func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution
 	onExpire func(w *throttle.Window) throttle.Resolution
 	onNewID  func(w *throttle.Window, id int64, epoch int16) bool
-	onHear   func(s *sim, i int, r throttle.Report) throttle.Finding
 	onWire   func(s *sim, i int, b *batch, send *throttle.Send)
 	restart  func(s *sim, p *part)  // when metadata leaves the partition out
 	losing   func(s *sim, i int)    // before the window hears of a lost connection
@@ -31,9 +30,6 @@ type variant struct {
 	timesFromWrite    bool // the request timeout runs from the write
 	answersTwice      bool
 	readsPastTheMark  bool // also what is not replicated
-	forgetsTheWord    bool // of the broker, with the first answer of a replay
-	takesAnyAnswer    bool // of a connection, for that to its latest question
-	keepsTheWord      bool // of a broker, on the connection to another one
 	readsOthers       bool // takes batches of any producer for its own
 	retriesPastExpiry bool
 	patientAtDeadline bool // waits for every answer, however long that takes
@@ -79,13 +75,6 @@ func (v *variant) expire(w *throttle.Window) throttle.Resolution {
 		return v.onExpire(w)
 	}
 	return w.Expire()
-}
-
-func (v *variant) hear(s *sim, i int, r throttle.Report) throttle.Finding {
-	if v.onHear != nil {
-		return v.onHear(s, i, r)
-	}
-	return s.parts[i].win.Hear(r)
 }
 
 func (v *variant) setProducer(w *throttle.Window, id int64, epoch int16) bool {

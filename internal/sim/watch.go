@@ -27,8 +27,6 @@ type watch struct {
 	refused  bool   // the oldest unresolved batch was refused in this replay
 	heard    int64  // time of the last success
 	hinted   uint64 // number, counted from 1, of the batch that a broker named as its last
-	led      int32  // leader epoch of who gave it
-	believed int32  // the one that the client knew of then
 	dated    bool   // there was a success in this epoch
 	stamp    int64  // of its batch
 	cautious bool   // brokers may forget at any moment
@@ -56,6 +54,9 @@ func (s *sim) watchWrite(i int, b *batch, send throttle.Send) {
 	if s.trace != nil {
 		s.trace(fmt.Sprintf("      partition %d writes %d: id %d epoch %d base %d, %d records from %d, first %v, in doubt %v",
 			i, send.Batch, send.ProducerID, send.Epoch, send.Base, b.count, b.first, first, b.wire.open))
+	}
+	if first && k.started && (n.pid != k.pid || n.epoch != k.epoch) {
+		k.gated(!alone) // whatever was said of the epoch before
 	}
 	switch {
 	case s.owed[i] > 0:
@@ -192,7 +193,7 @@ func (s *sim) watchAnswer(i int, number uint64, a throttle.Answer) {
 		s.effectIf(k.refused && number > p.base, eProvenInReplay)
 		s.effectIf(k.refused && !b.wire.open, eVouched)
 		k.refused, k.unsettled, k.heard, k.latest = false, false, s.now, b.wire
-		k.dated, k.stamp, k.believed = true, b.stamp, p.leaderEpoch
+		k.dated, k.stamp = true, b.stamp
 		k.healthy = !k.failed && !k.cautious
 		k.failed = k.failed && left || k.cautious && left
 		for j := p.head; j <= p.head+int(number-p.base); j++ {

@@ -212,7 +212,7 @@ func (s *sim) promised(i, conn int) bool {
 		return false
 	}
 	bound := p.link >= 0 && s.links[p.link].conn == conn
-	return p.inquiry.on == conn+1 || bound && (p.inquiry.assured || p.win.Outstanding() > 0)
+	return bound && (p.own.Waits() || p.own.Assured() || p.win.Outstanding() > 0)
 }
 
 // forgetEarly is what DeleteRecords and fresh replicas do: nobody knows the
