@@ -68,24 +68,19 @@ func (p *partition) heard(l *link, number uint64, answer inspect.Answer, now tim
 		Answered: ok && code == retry.None, Closed: code == retry.TopicAuthorizationFailed,
 		Known: e.Known, Epoch: e.Epoch, Last: e.Last,
 	}
-	var fx effects
 	var out flight.Effects
-	p.fx = &fx
 	if p.own.Heard(number, p.link == l, w, p.offers(l, now), now, &out) {
 		if w.Closed {
 			p.topic.closedToUs.Store(now)
 		}
-		p.carry(out, &fx)
-		p.settleDown(&fx, now)
-		fx.enqueue = p.target
-		fx.say = func() {
+		p.carry(out)
+		p.fx.enqueue = p.target
+		p.fx.say = func() {
 			p.pr.log.Info("asked the broker for its state", "topic", p.topic.name, "partition", p.index,
 				"answered", w.Answered, "known", w.Known, "epoch", w.Epoch, "last_sequence", w.Last, "found", out.Found.String())
 		}
 	}
-	p.fx = nil
-	p.mu.Unlock()
-	p.do(fx)
+	p.unlock()
 }
 
 func (p *partition) place() inspect.Place {

@@ -137,21 +137,19 @@ func (p *partition) audited(x *audit, f flight.Findings, err error) {
 	f.Result = x.result(err)
 	now := time.Now()
 	p.mu.Lock()
-	var fx effects
 	var e flight.Effects
-	p.fx, p.detail = &fx, err
+	p.detail = err
 	if p.own.Read(x.Number, f, now, &e) {
 		if f.Result == flight.ReadClosed {
 			p.topic.closedToUs.Store(now)
 		}
-		p.carry(e, &fx)
-		fx.enqueue = p.target
-		fx.say = func() {
+		p.carry(e)
+		p.fx.enqueue = p.target
+		p.fx.say = func() {
 			p.pr.log.Info("read the log", "topic", p.topic.name, "partition", p.index, "for", x.Kind.String(),
 				"from", x.From, "batches", len(f.Batches), "seen", f.Known, "last_sequence", f.Last, "read_to", f.Next, "err", err)
 		}
 	}
-	p.fx, p.detail = nil, nil
-	p.mu.Unlock()
-	p.do(fx)
+	p.detail = nil
+	p.unlock()
 }

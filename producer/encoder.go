@@ -83,13 +83,11 @@ func (p *partition) encode(b *batch) {
 // encoded gives a batch back to the partition.
 func (p *partition) encoded(b *batch) {
 	p.mu.Lock()
-	var fx effects
 	p.encoding--
 	b.encoding, b.encoded = false, true
 	if p.encoding == 0 {
-		p.settleDown(&fx, time.Now())
+		p.settleDown(time.Now())
 	}
-	fx.enqueue = p.target
-	p.mu.Unlock()
-	p.do(fx)
+	p.fx.enqueue = p.target
+	p.unlock()
 }

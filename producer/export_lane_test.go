@@ -17,7 +17,7 @@ func LaneState(l *Lane) string {
 	l.each(func(p *partition) {
 		p.mu.Lock()
 		st := p.win.State()
-		s += fmt.Sprintf("%s/%d acc %d set %d sealed %d open %v fatal %v enc %v inq %+v pend %+v win %+v tgt %v link %v marks %d; ", p.topic.name, p.index, p.accepted, p.settled, p.sealed.len(), p.open != nil, p.fatal, p.encoding, &p.own, p.pending, st, p.target != nil, p.link != nil, len(p.marks))
+		s += fmt.Sprintf("%s/%d acc %d set %d sealed %d open %v fatal %v enc %v inq %+v win %+v tgt %v link %v marks %d; ", p.topic.name, p.index, p.accepted, p.settled, p.sealed.len(), p.open != nil, p.fatal, p.encoding, &p.own, st, p.target != nil, p.link != nil, len(p.marks))
 		p.mu.Unlock()
 	})
 	return s

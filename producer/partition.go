@@ -36,12 +36,11 @@ type partition struct {
 	link        *link // the connection the window is bound to
 	fatal       error // why no record is taken any more
 	encoding    int   // batches that are with the encoders
-	resting     bool  // something waits until nothing is outstanding
 
-	pending  pending
-	fx       *effects  // of the call under way, for flight.Shell
-	detail   error     // of the reading under way
-	heldFrom time.Time // since when the window is what holds batches back
+	fx         effects   // of the call under way
+	detail     error     // what the call under way is about
+	appendTime int64     // of the answer that is being settled, -1: none
+	heldFrom   time.Time // since when the window is what holds batches back
 
 	share  *share // of the budget: that of the broker it was last led by
 	held   int64  // bytes of the budget
@@ -55,15 +54,6 @@ type partition struct {
 	resolved   queue[resolved]
 	delivering bool // it stands in the delivery queue
 	delivered  atomic.Uint64
-}
-
-// pending is what waits until nothing is outstanding.
-type pending struct {
-	newLog    bool  // the topic was recreated
-	forgotten bool  // the broker says that it does not know the producer
-	giveUp    error // the head is given up
-	recut     bool  // the head is too large
-	rest      bool  // nothing may be with the encoders, then the broker is asked
 }
 
 // resolved is a batch with its outcome, on its way to the callbacks.
@@ -99,9 +89,10 @@ func newPartition(t *topic, index int32) *partition {
 	p.shared = t.lane.stops
 	p.own = flight.NewOwner(p, flight.Options{
 		ProducerIDExpiration: t.pr.cfg.ProducerIDExpiration, RetryBackoff: t.pr.cfg.RetryBackoff, RetryBackoffMax: t.pr.cfg.RetryBackoffMax,
-		ZombieSpan: flight.ZombieSpan, Lane: p.shared,
+		ZombieSpan: flight.ZombieSpan, DeliveryTimeout: t.pr.cfg.DeliveryTimeout, RequestTimeout: t.pr.cfg.RequestTimeout,
+		Lane: p.shared,
 	})
-	p.win = p.own.Window
+	p.win, p.appendTime = p.own.Window, -1
 	p.own.Memory.Resume(t.verified.Load(), 0)
 	if r := t.lane.resumed; r != nil {
 		p.resume(r, t.lane.identity.Load())
@@ -134,6 +125,16 @@ func (p *partition) do(fx effects) {
 	if fx.audit != nil {
 		p.pr.auditor.enqueue(fx.audit)
 	}
+}
+
+// unlock ends a call, and carries out what it collected.
+func (p *partition) unlock() {
+	p.publish()
+	fx := p.fx
+	p.fx = effects{}
+	fx.renew = p.win.NeedsProducerID() && !p.shared && p.ident == p.topic.lane.identity.Load()
+	p.mu.Unlock()
+	p.do(fx)
 }
 
 // report counts and logs what operators have to know of.
@@ -222,7 +223,7 @@ func (p *partition) mostRecords() int {
 func (p *partition) seal() {
 	b := p.open
 	p.shutBatch()
-	if !p.resting && !(p.shared && p.own.Waits()) { // it may be passed over
+	if !p.own.Resting() && !(p.shared && p.own.Waits()) { // it may be passed over
 		p.encode(b)
 	}
 }
@@ -237,24 +238,18 @@ func (p *partition) shutBatch() {
 	p.open = nil
 }
 
-// retarget says who leads the partition. Before the partition moves, what is
-// outstanding is answered, or its connection dies.
+// retarget says who leads the partition.
 func (p *partition) retarget(to leader) {
 	p.mu.Lock()
-	var fx effects
 	if to.broker != p.target || to.epoch != p.leaderEpoch {
 		newer := to.epoch > p.leaderEpoch
 		p.follow(to)
-		if newer {
-			p.own.Pause.Cut() // there is news: no reason to wait (KIP-951)
-		}
-		p.win.Regate()
-		p.own.Moved()
-		p.settleDown(&fx, time.Now())
-		fx.enqueue = to.broker
+		var e flight.Effects
+		p.own.Follow(newer, time.Now(), &e)
+		p.carry(e)
+		p.fx.enqueue = to.broker
 	}
-	p.mu.Unlock()
-	p.do(fx)
+	p.unlock()
 }
 
 // follow notes the leader, whose share of the budget the records are in.
@@ -270,14 +265,11 @@ func (p *partition) follow(to leader) {
 // recreated says that the topic is a new log.
 func (p *partition) recreated() {
 	p.mu.Lock()
-	var fx effects
-	p.pending.newLog = true
 	p.leaderEpoch = -1 // leader epochs begin anew (K36)
-	p.own.Memory.NewLog()
-	p.win.Regate()
-	p.settleDown(&fx, time.Now())
-	p.mu.Unlock()
-	p.do(fx)
+	var e flight.Effects
+	p.own.Recreated(time.Now(), &e)
+	p.carry(e)
+	p.unlock()
 }
 
 // lost says that the connection died with what was outstanding on it. Served is
@@ -285,49 +277,31 @@ func (p *partition) recreated() {
 // the broker's loop makes one where it helps, and bind for what was served.
 func (p *partition) lost(l *link, b *batch, served bool, err error) {
 	p.mu.Lock()
-	var fx effects
 	if p.link == l {
 		if served {
 			b.hangUps++
 		}
-		for _, sent := range p.sealed.all() {
-			sent.History.Lost()
-		}
-		r := p.win.Lost()
-		p.link = nil
-		p.resolve(r, &fx)
-		if r.HeadRefused {
-			p.headRefused(&fx)
-		}
-		p.blame(err)
-		p.own.Doubtful(r)
-		p.settleDown(&fx, time.Now())
-		fx.enqueue, fx.refresh = p.target, true
+		var e flight.Effects
+		p.detail = err
+		p.own.Lost(time.Now(), &e)
+		p.detail = nil
+		p.carry(e)
+		p.fx.enqueue, p.fx.refresh = p.target, true
 	}
-	p.mu.Unlock()
-	p.do(fx)
+	p.unlock()
 }
 
 // expire gives up what is older than the delivery timeout, if nothing is
 // outstanding; otherwise it lets the partition drain for that.
 func (p *partition) expire(now time.Time) {
 	p.mu.Lock()
-	var fx effects
-	if p.due(now) {
-		p.settleDown(&fx, now)
+	if p.own.Due(now) {
+		p.settleDown(now)
 	}
-	if b := p.head(); p.due(now) && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout+p.pr.cfg.RequestTimeout {
-		// It drains for one request timeout, no longer: a broker may answer each
-		// of many requests only just in time.
-		fx.kill = p.link
+	if p.own.Overdue(now) {
+		p.fx.kill = p.link
 	}
-	p.mu.Unlock()
-	p.do(fx)
-}
-
-func (p *partition) due(now time.Time) bool {
-	b := p.head()
-	return b != nil && now.Sub(b.created) >= p.pr.cfg.DeliveryTimeout
+	p.unlock()
 }
 
 // head is the oldest batch without an outcome.
@@ -361,33 +335,24 @@ func (p *partition) nudge() {
 // fail gives up everything that was never sent, because nothing can be.
 func (p *partition) fail(err error) {
 	p.mu.Lock()
-	var fx effects
-	if p.win.Outstanding() == 0 && !p.win.InDoubt() && p.encoding == 0 {
-		for p.head() != nil {
-			p.giveUpHead(&fx, err)
-		}
-	}
-	p.mu.Unlock()
-	p.do(fx)
+	p.detail = err
+	p.own.Fail()
+	p.detail = nil
+	p.unlock()
 }
 
 // stop gives up everything as soon as nothing is outstanding, and takes no more:
 // the lane has failed.
 func (p *partition) stop(why error) {
 	p.mu.Lock()
-	var fx effects
-	if p.fatal == nil {
-		p.fatal = why
-	}
-	p.settleDown(&fx, time.Now())
-	p.mu.Unlock()
-	p.do(fx)
+	p.halt(why)
+	p.settleDown(time.Now())
+	p.unlock()
 }
 
 // abort gives up everything. No connection may be alive any more.
 func (p *partition) abort() {
 	p.mu.Lock()
-	var fx effects
 	p.closed = true
 	if p.open != nil {
 		p.shutBatch()
@@ -395,12 +360,10 @@ func (p *partition) abort() {
 	for _, b := range p.sealed.all() {
 		b.lastErr = because(ErrClosed, b.lastErr)
 	}
-	p.resolve(p.win.Abort(), &fx)
+	p.resolve(p.win.Abort())
 	p.link = nil
 	p.own.Abandon()
-	p.publish()
-	p.mu.Unlock()
-	p.do(fx)
+	p.unlock()
 }
 
 // shut refuses what comes from now on.

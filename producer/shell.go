@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -20,14 +21,85 @@ func (p *partition) History(i int) *flight.History { return &p.sealed.all()[i].H
 
 // Resolve takes resolved batches off the queue.
 func (p *partition) Resolve(r throttle.Resolution, why flight.Cause) {
-	if err := p.reason(why); err != nil {
-		p.blame(err)
+	switch why {
+	case flight.StateLost, flight.DataLoss, flight.TopicRecreated, flight.Stopped:
+		p.Blame(why)
+	case flight.Deadline, flight.GivenUp, flight.Impossible:
+		if r.Unknown.Len() > 0 {
+			p.Blame(why)
+		} else if p.sealed.len() > 0 {
+			p.sealed.first().lastErr = p.reason(why)
+		}
 	}
-	p.resolve(r, p.fx)
+	p.resolve(r)
 }
 
-// Recut puts two batches in the place of the oldest.
-func (p *partition) Recut(left int32) { p.replaceHead(p.sealed.first().splitAt(int(left))) }
+// Blame notes a reason with everything that was sent, by whomever. What stops a
+// partition is the reason of all there is.
+func (p *partition) Blame(why flight.Cause) {
+	err := p.reason(why)
+	for _, b := range p.sealed.all() {
+		if b.Attempts > 0 || p.shared || why == flight.Stopped {
+			b.lastErr = because(err, b.lastErr)
+		}
+	}
+}
+
+// Records is the number of records in the oldest batch.
+func (p *partition) Records() int32 { return int32(p.sealed.first().Records()) }
+
+// Cut puts two batches in the place of the oldest.
+func (p *partition) Cut(left int32) {
+	p.own.Memory.Resolved(p.History(0))
+	a, b := p.sealed.first().splitAt(int(left))
+	for _, part := range []*batch{a, b} {
+		p.own.Memory.Note(&part.History, part.oldest, part.MaxTimestamp(), time.Now())
+	}
+	p.sealed.replace(append([]*batch{a, b}, p.sealed.all()[1:]...))
+}
+
+// Oldest is when the oldest batch was made.
+func (p *partition) Oldest() (created time.Time, ok bool) {
+	if b := p.head(); b != nil {
+		return b.created, true
+	}
+	return time.Time{}, false
+}
+
+// Moving reports whether the connection is not the leader's.
+func (p *partition) Moving() bool { return p.link != nil && p.link.broker != p.target }
+
+// Unbind leaves the connection.
+func (p *partition) Unbind() {
+	p.link = nil
+	p.fx.enqueue = p.target
+}
+
+// Stop notes why no more is sent, ever. A lane cannot go on without a guess: its
+// other partitions hear of it once the lock is free.
+func (p *partition) Stop(why flight.Cause) {
+	err := p.reason(why)
+	if !p.shared {
+		p.halt(err)
+		return
+	}
+	l := p.topic.lane
+	l.broke(fmt.Errorf("%q partition %d: %w", p.topic.name, p.index, err))
+	p.halt(l.Err())
+	p.fx.failed = true
+}
+
+// halt has the partition give up everything as soon as nothing is outstanding.
+func (p *partition) halt(why error) {
+	if p.fatal == nil {
+		p.fatal = why
+	}
+	cause := flight.LaneFailed
+	if errors.Is(p.fatal, ErrSecondOwner) {
+		cause = flight.SecondOwner
+	}
+	p.own.Stop(cause)
+}
 
 // Close seals the open batch.
 func (p *partition) Close() {
@@ -64,37 +136,28 @@ func (p *partition) reason(why flight.Cause) error {
 		return ErrSecondOwner
 	case flight.CannotAsk:
 		return ErrCannotAsk
+	case flight.TopicRecreated:
+		return ErrTopicRecreated
+	case flight.Deadline:
+		return because(ErrDeliveryTimeout, p.lastError())
+	case flight.GivenUp, flight.Refused:
+		return p.sealed.first().lastErr
+	case flight.ConnectionLost, flight.Impossible:
+		return p.detail
+	case flight.Stopped:
+		return p.fatal
 	}
 	return nil
 }
 
 // carry turns what the owner wants done elsewhere into effects.
-func (p *partition) carry(e flight.Effects, fx *effects) {
-	fx.refresh = fx.refresh || e.Refresh
-	fx.fenced = fx.fenced || e.Fenced
-	fx.loss = fx.loss || e.Loss
-	p.pending.rest = p.pending.rest || e.Rest
+func (p *partition) carry(e flight.Effects) {
+	p.fx.refresh = p.fx.refresh || e.Refresh
+	p.fx.fenced = p.fx.fenced || e.Fenced
+	p.fx.loss = p.fx.loss || e.Loss
 	if e.Read.Kind != flight.NoRead {
-		fx.audit = p.newAudit(e.Read)
+		p.fx.audit = p.newAudit(e.Read)
 	}
-	switch {
-	case e.Stop == flight.NoCause:
-	case p.shared:
-		p.stopFor(p.reason(e.Stop), fx)
-	case p.fatal == nil:
-		p.fatal = p.reason(e.Stop)
-	}
-}
-
-// stopFor stops the lane, which cannot go on without a guess. From here on the
-// partition sends nothing more; the others hear of it once the lock is free.
-func (p *partition) stopFor(why error, fx *effects) {
-	l := p.topic.lane
-	l.broke(fmt.Errorf("%q partition %d: %w", p.topic.name, p.index, why))
-	if p.fatal == nil {
-		p.fatal = l.Err()
-	}
-	fx.failed = true
 }
 
 // carryOn makes the window of a lane begin at a position.

@@ -40,30 +40,27 @@ const (
 // for so many bytes.
 func (p *partition) take(l *link, now time.Time, room int) next {
 	p.mu.Lock()
-	var fx effects
-	n := p.takeLocked(l, now, room, &fx)
-	p.publish()
-	p.mu.Unlock()
-	p.do(fx)
+	n := p.takeLocked(l, now, room)
+	p.unlock()
 	return n
 }
 
-func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) next {
+func (p *partition) takeLocked(l *link, now time.Time, room int) next {
 	if p.target != l.broker {
-		fx.enqueue = p.target
+		p.fx.enqueue = p.target
 		return next{}
 	}
 	p.clock.hurry()
 	if err := p.topic.lane.Err(); err != nil && p.fatal == nil {
-		p.fatal = err // the partition was being made when the lane failed
+		p.halt(err) // the partition was being made when the lane failed
 	}
-	if p.needsCalm(now) {
-		p.settleDown(fx, now)
+	if p.own.NeedsCalm(now) {
+		p.settleDown(now)
 	}
-	if p.pending.rest {
+	if p.own.AwaitsEncoders() {
 		return next{} // the encoders will say so
 	}
-	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.own.Waits() || !p.fresh(l, now, fx) {
+	if p.head() == nil || p.fatal != nil || !p.bind(l, now) || p.own.Waits() || !p.fresh(l, now) {
 		return next{}
 	}
 	if end, on := p.own.Pause.Until(now); on {
@@ -80,7 +77,7 @@ func (p *partition) takeLocked(l *link, now time.Time, room int, fx *effects) ne
 	if hold != throttle.Ready {
 		return next{}
 	}
-	if n, asks := p.asksFirst(l, now, fx); asks {
+	if n, asks := p.asksFirst(l, now); asks {
 		return n
 	}
 	b := p.sealed.all()[send.Batch-p.base]
@@ -139,20 +136,16 @@ func (p *partition) bind(l *link, now time.Time) bool {
 }
 
 // fresh asks the owner whether the broker may have forgotten the producer.
-func (p *partition) fresh(l *link, now time.Time, fx *effects) bool {
+func (p *partition) fresh(l *link, now time.Time) bool {
 	var e flight.Effects
-	p.fx = fx
 	goOn := p.own.Fresh(p.offers(l, now), now, &e)
-	p.fx = nil
-	p.carry(e, fx)
+	p.carry(e)
 	return goOn && p.head() != nil
 }
 
 // asksFirst is for lanes, which ask before each write from the gate.
-func (p *partition) asksFirst(l *link, now time.Time, fx *effects) (n next, asks bool) {
-	var e flight.Effects
-	number, ok, writes := p.own.AsksFirst(p.offers(l, now), now, &e)
-	p.carry(e, fx)
+func (p *partition) asksFirst(l *link, now time.Time) (n next, asks bool) {
+	number, ok, writes := p.own.AsksFirst(p.offers(l, now), now)
 	if ok {
 		n = next{kind: toAsk, number: number}
 	}

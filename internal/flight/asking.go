@@ -89,43 +89,15 @@ func (o *Owner) Asks(offered bool, now time.Time) (number uint64, ok bool) {
 // AsksFirst is for a lane, before each write from the gate: it counts how far a
 // former process came. ok says that the question is to be put; a lane that cannot
 // ask stops. Nothing is to be asked if it may write.
-func (o *Owner) AsksFirst(offered bool, now time.Time, fx *Effects) (number uint64, ok, writes bool) {
+func (o *Owner) AsksFirst(offered bool, now time.Time) (number uint64, ok, writes bool) {
 	if !o.lane || !o.Window.AtGate() || o.assured {
 		return 0, false, true
 	}
 	o.want()
 	if number, ok = o.Asks(offered, now); !ok {
-		fx.Stop = CannotAsk
+		o.stop(CannotAsk)
 	}
 	return number, ok, false
-}
-
-// Moved is for a leader that is another one, or leads anew: what was said before
-// says nothing of it.
-func (o *Owner) Moved() { o.assured = false }
-
-// Left is for a connection that the partition does not use any more, since another
-// broker leads. The answer would be the former one's.
-func (o *Owner) Left() {
-	if o.state == asked {
-		o.state = wanted
-	}
-}
-
-// Bound is for a connection that is not the one before: what was said there says
-// nothing of this one's broker. An answer that was waited for is lost; what a
-// connection dies of is no answer either.
-func (o *Owner) Bound() {
-	if o.state == asked {
-		o.failed++
-		o.state = wanted
-	} else {
-		o.failed = 0
-	}
-	if o.assured {
-		o.assured = false
-		o.want()
-	}
 }
 
 // Abandon ends the question: what it is about was given up.
@@ -142,8 +114,8 @@ func (o *Owner) verifiedBySuccess() {
 	o.clear = false
 }
 
-// Succeeded notes a success: appendTime and newest as in Memory.
-func (o *Owner) Succeeded(h *History, appendTime, newest int64, now time.Time) {
+// succeeded notes a success: appendTime and newest as in Memory.
+func (o *Owner) succeeded(h *History, appendTime, newest int64, now time.Time) {
 	o.verifiedBySuccess()
 	o.Memory.Succeeded(h, appendTime, newest, o.shell.Leader(), now)
 	o.Pause.Succeeded()

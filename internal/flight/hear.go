@@ -35,6 +35,7 @@ func (o *Owner) Heard(number uint64, here bool, w Word, offered bool, now time.T
 		fx.Refresh = true
 		o.Wait(now)
 	}
+	o.SettleDown(now, fx)
 	return true
 }
 
@@ -57,7 +58,8 @@ func (o *Owner) hear(w Word, now time.Time, fx *Effects) {
 		fx.Loss = true
 		o.StateGone(DataLoss, fx)
 	case found == throttle.FoundOther:
-		fx.Stop, fx.Fenced = SecondOwner, true
+		o.stop(SecondOwner)
+		fx.Fenced = true
 	case found == throttle.FoundGone && o.Window.InDoubt() && from >= 0:
 		o.read(ReadBatches, from, fx)
 	case found == throttle.FoundGone, !o.assured && !o.Remembered(now):
@@ -84,7 +86,7 @@ func (o *Owner) hearOfOthers(report throttle.Report, now time.Time, fx *Effects)
 		// What is passed over is resolved without being sent; not while someone
 		// compresses it.
 		o.want()
-		fx.Rest = true
+		o.encoders = true
 		return
 	}
 	if ahead && !report.Known {
@@ -111,9 +113,10 @@ func (o *Owner) hearOfOthers(report throttle.Report, now time.Time, fx *Effects)
 	case throttle.FoundAhead:
 		o.read(ProveEntry, 0, fx)
 	case throttle.FoundLoss:
-		fx.Stop = DataLoss
+		o.stop(DataLoss)
 	default:
-		fx.Stop, fx.Fenced = SecondOwner, true
+		o.stop(SecondOwner)
+		fx.Fenced = true
 	}
 }
 
@@ -131,7 +134,7 @@ func (o *Owner) passKnown() {
 // Recut cuts the oldest batch of a lane in two, in the same epoch.
 func (o *Owner) Recut(left int32) {
 	o.Window.Recut(left)
-	o.shell.Recut(left)
+	o.shell.Cut(left)
 }
 
 // suspects reports whether a finding has to be looked into once more. A broker
@@ -150,14 +153,14 @@ func (o *Owner) suspects(found throttle.Finding, now time.Time, fx *Effects) boo
 // lookAgain has the broker asked once more, and reports true, until it has said
 // the same for longer than a deposed leader goes on.
 func (o *Owner) lookAgain(now time.Time, fx *Effects) bool {
-	if o.suspect.IsZero() || now.Sub(o.suspect) > 3*o.zombies { // another matter by then
+	if o.suspect.IsZero() || now.Sub(o.suspect) > 3*o.options.ZombieSpan { // another matter by then
 		o.suspect = now
 	}
-	left := o.zombies - now.Sub(o.suspect)
+	left := o.options.ZombieSpan - now.Sub(o.suspect)
 	if left > 0 {
 		o.want()
 		fx.Refresh = true
-		o.Pause.Hold(now.Add(min(left, o.longest)))
+		o.Pause.Hold(now.Add(min(left, o.options.RetryBackoffMax)))
 	}
 	return left > 0
 }

@@ -15,10 +15,10 @@ type Owner struct {
 
 	shell    Shell
 	lane     bool
-	longest  time.Duration // of the pauses between attempts
-	zombies  time.Duration // longer than a deposed leader goes on
+	options  Options
 	position Position
 	inquiry
+	rest
 }
 
 // Options are what an Owner goes by.
@@ -26,7 +26,9 @@ type Options struct {
 	ProducerIDExpiration          time.Duration
 	RetryBackoff, RetryBackoffMax time.Duration
 	ZombieSpan                    time.Duration // longer than a deposed leader goes on without knowing it
-	Lane                          bool          // other processes may write the same records
+	DeliveryTimeout               time.Duration // of a batch
+	RequestTimeout                time.Duration
+	Lane                          bool // other processes may write the same records
 }
 
 // Shell keeps the batches of an Owner and does at once what it is told to do with
@@ -35,13 +37,25 @@ type Shell interface {
 	Queue
 	// Resolve takes the resolved batches off the queue.
 	Resolve(r throttle.Resolution, why Cause)
-	// Recut puts two batches in the place of the oldest. The first has that many
+	// Blame notes why with everything that was sent and has no outcome.
+	Blame(why Cause)
+	// Records is the number of records in the oldest batch.
+	Records() int32
+	// Cut puts two batches in the place of the oldest. The first has that many
 	// records.
-	Recut(left int32)
+	Cut(left int32)
+	// Oldest is when the oldest batch was made, sealed or not.
+	Oldest() (created time.Time, ok bool)
 	// Close seals the open batch, if there is one: it may not have to be sent.
 	Close()
 	// Encoding reports whether batches are with the encoders.
 	Encoding() bool
+	// Moving reports whether the connection is not the leader's.
+	Moving() bool
+	// Unbind leaves the connection.
+	Unbind()
+	// Stop notes why no more is sent, ever.
+	Stop(why Cause)
 	// Leader is who answers on the connection, as far as metadata says.
 	Leader() Leader
 	// Sharing is what is known of others with the producer ID.
@@ -54,13 +68,21 @@ type Shell interface {
 type Cause uint8
 
 const (
-	NoCause     Cause = iota
-	Answered          // the answer to an attempt
-	Seen              // the log was read
-	StateLost         // the broker does not know the producer any more
-	DataLoss          // the broker lost what it acknowledged
-	SecondOwner       // somebody else uses the producer ID
-	CannotAsk         // the broker cannot be asked, and the lane cannot do without
+	NoCause        Cause = iota
+	Answered             // the answer to an attempt
+	Seen                 // the log was read
+	StateLost            // the broker does not know the producer any more
+	DataLoss             // the broker lost what it acknowledged
+	SecondOwner          // somebody else uses the producer ID
+	CannotAsk            // the broker cannot be asked, and the lane cannot do without
+	TopicRecreated       // the log is another one
+	Refused              // for good, by the broker
+	GivenUp              // after a few tries
+	Deadline             // the delivery timeout is over
+	ConnectionLost
+	Impossible // nothing can be sent
+	LaneFailed // in another partition
+	Stopped    // whatever it was
 )
 
 // Effects is what has to be done elsewhere.
@@ -69,8 +91,7 @@ type Effects struct {
 	Fenced  bool    // to be reported: somebody else uses the producer ID
 	Gone    bool    // the broker has forgotten the producer, or may have
 	Loss    bool    // to be reported: the broker lost what it had acknowledged
-	Rest    bool    // nothing may be with the encoders before the broker is asked again
-	Stop    Cause   // no more may be sent
+	Stalled bool    // the next replay may need a new batch that proves the others
 	Read    Reading // of the log
 	Found   throttle.Finding
 }
@@ -79,7 +100,7 @@ type Effects struct {
 func NewOwner(s Shell, o Options) Owner {
 	return Owner{
 		Window: throttle.New(), Memory: NewMemory(o.ProducerIDExpiration, o.Lane), Pause: NewPause(o.RetryBackoff, o.RetryBackoffMax),
-		shell: s, lane: o.Lane, longest: o.RetryBackoffMax, zombies: o.ZombieSpan, position: Position{Offset: -1},
+		shell: s, lane: o.Lane, options: o, position: Position{Offset: -1},
 	}
 }
 
@@ -153,7 +174,7 @@ func (o *Owner) Fresh(offered bool, now time.Time, fx *Effects) bool {
 		return true
 	}
 	o.StateGone(StateLost, fx)
-	return fx.Stop == NoCause
+	return o.stopped == NoCause
 }
 
 // Remembered reports whether the broker surely has not forgotten us yet.
@@ -170,7 +191,7 @@ func (o *Owner) StateGone(why Cause, fx *Effects) {
 	fx.Gone = true
 	switch {
 	case o.lane:
-		fx.Stop = why
+		o.stop(why)
 	case !o.Window.InDoubt():
 		o.Window.StateMayBeGone()
 	default:

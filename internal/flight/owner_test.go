@@ -14,36 +14,42 @@ type bench struct {
 	at       Leader
 	sharing  Sharing
 	encoding bool
+	moving   bool
 	resolved []throttle.Resolution
-	why      []Cause
-	cut      []int32
+	stopped  Cause
 }
 
 func newBench(lane bool) *bench {
 	b := &bench{at: Leader{1, 1}, sharing: Sharing{Since: noon}}
 	b.own = NewOwner(b, Options{
-		ProducerIDExpiration: day, RetryBackoff: 100 * time.Millisecond, RetryBackoffMax: time.Second, ZombieSpan: ZombieSpan, Lane: lane,
+		ProducerIDExpiration: day, RetryBackoff: 100 * time.Millisecond, RetryBackoffMax: time.Second, ZombieSpan: ZombieSpan, DeliveryTimeout: time.Minute, RequestTimeout: time.Second,
+		Lane: lane,
 	})
 	return b
 }
 
-func (b *bench) Resolve(r throttle.Resolution, why Cause) {
-	b.resolved, b.why = append(b.resolved, r), append(b.why, why)
+func (b *bench) Resolve(r throttle.Resolution, _ Cause) {
+	b.resolved = append(b.resolved, r)
 	for range r.NotWritten.Len() + r.Unknown.Len() + r.Written.Len() {
 		b.own.Memory.Resolved(b.queue[0])
 		b.queue = b.queue[1:]
 	}
 }
 
-func (b *bench) Recut(left int32) {
-	b.cut = append(b.cut, left)
-	b.queue = append(queue{{}}, b.queue...)
-}
-func (b *bench) Close()           {}
-func (b *bench) Encoding() bool   { return b.encoding }
-func (b *bench) Leader() Leader   { return b.at }
-func (b *bench) Sharing() Sharing { return b.sharing }
-func (b *bench) Jitter() float64  { return 0.5 }
+func (b *bench) Cut(int32)      { b.queue = append(queue{{}}, b.queue...) }
+func (b *bench) Close()         {}
+func (b *bench) Blame(Cause)    {}
+func (b *bench) Records() int32 { return 10 }
+func (b *bench) Moving() bool   { return b.moving }
+func (b *bench) Unbind()        { b.moving = false }
+func (b *bench) Stop(why Cause) { b.stopped = why }
+
+// Oldest says that batches were made at noon.
+func (b *bench) Oldest() (created time.Time, ok bool) { return noon, len(b.queue) > 0 }
+func (b *bench) Encoding() bool                       { return b.encoding }
+func (b *bench) Leader() Leader                       { return b.at }
+func (b *bench) Sharing() Sharing                     { return b.sharing }
+func (b *bench) Jitter() float64                      { return 0.5 }
 
 // admit adds n batches.
 func (b *bench) admit(n int) {
@@ -66,16 +72,20 @@ func (b *bench) send() (n int) {
 	}
 }
 
-// doubt begins an epoch with a success, and leaves n batches in doubt.
-func (b *bench) doubt(n int) {
+// begin begins an epoch with a success.
+func (b *bench) begin() {
 	w := b.own.Window
 	w.SetProducer(7, 0)
 	w.Bind(throttle.Limits{})
 	b.admit(1)
 	b.send()
-	r := w.Settle(0, throttle.Success, 0)
-	b.own.Succeeded(b.queue[0], -1, ms(noon), noon)
-	b.Resolve(r, Answered)
+	b.own.Settle(0, b.queue[0], Verdict{}, 0, -1, ms(noon), noon, new(Effects))
+	b.resolved = nil
+}
+
+// doubt leaves n batches in doubt behind a success.
+func (b *bench) doubt(n int) {
+	b.begin()
 	b.admit(n)
 	b.send()
 	b.die()
@@ -83,11 +93,7 @@ func (b *bench) doubt(n int) {
 
 // die is the end of a connection, and the beginning of the next one.
 func (b *bench) die() {
-	for _, h := range b.queue {
-		h.Lost()
-	}
-	r := b.own.Window.Lost()
-	b.own.Doubtful(r)
+	b.own.Lost(noon, new(Effects))
 	b.own.Window.Bind(throttle.Limits{})
 	b.own.Bound()
 }
@@ -124,8 +130,8 @@ func TestAsksAgainWhereItMoves(t *testing.T) {
 	b.ask(t)
 	b.die()
 	number := b.ask(t)
-	b.own.Window.Unbind()
-	b.own.Left()
+	b.moving = true
+	b.own.Follow(true, noon, new(Effects))
 	b.own.Window.Bind(throttle.Limits{})
 	b.own.Bound()
 	var fx Effects
@@ -180,7 +186,7 @@ func TestSuspectsDeposedLeaders(t *testing.T) {
 	b = newBench(false)
 	b.doubt(1)
 	b.at = Leader{2, 2}
-	for now := noon; ; now = now.Add(time.Second) {
+	for now := noon; ; now = now.Add(time.Second) { // no deadline comes that soon
 		fx = Effects{}
 		b.own.Heard(b.ask(t), true, gone, true, now, &fx)
 		if fx.Read.Kind != NoRead {
@@ -222,5 +228,40 @@ func TestReadBatches(t *testing.T) {
 		if written != tc.written || lost != 3-tc.written {
 			t.Errorf("%s: %d written, %d unknown", name, written, lost)
 		}
+	}
+}
+
+// What waits is done once nothing is outstanding, and the most serious comes first.
+func TestSettleDown(t *testing.T) {
+	b := newBench(false)
+	b.begin()
+	b.admit(2)
+	b.send()
+	b.own.Recreated(noon, new(Effects))
+	if b.own.Stop(LaneFailed); len(b.resolved) != 0 || !b.own.Resting() {
+		t.Fatalf("given up with attempts outstanding: %+v", b.resolved)
+	}
+	b.own.Settle(1, b.queue[0], Verdict{Attempt: throttle.Uncertain}, -1, -1, ms(noon), noon, new(Effects))
+	b.own.Settle(2, b.queue[1], Verdict{Attempt: throttle.NotAppended}, -1, -1, ms(noon), noon, new(Effects))
+	last := b.resolved[len(b.resolved)-1]
+	if len(b.queue) != 0 || last.Unknown.Len() != 1 || last.NotWritten.Len() != 1 || b.own.Resting() {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	b := newBench(false)
+	b.doubt(1)
+	late := noon.Add(time.Minute)
+	if b.own.Due(late.Add(-1)) || !b.own.Due(late) || b.own.Overdue(late) || !b.own.Overdue(late.Add(time.Second)) {
+		t.Error("due at another time")
+	}
+	b.encoding = true
+	if b.own.SettleDown(late, new(Effects)); len(b.queue) != 1 {
+		t.Error("given up while it is with the encoders")
+	}
+	b.encoding = false
+	if b.own.SettleDown(late, new(Effects)); len(b.queue) != 0 || b.own.Wants() {
+		t.Error("not given up, or still to be asked about")
 	}
 }

@@ -69,7 +69,7 @@ func (o *Owner) read(k ReadKind, from int64, fx *Effects) {
 	o.state = reading
 	o.inquiry.reading = Reading{
 		Kind: k, Number: o.number, ProducerID: o.Window.State().ProducerID, From: from,
-		Leader: o.shell.Leader(), Asked: o.put.Add(-o.zombies),
+		Leader: o.shell.Leader(), Asked: o.put.Add(-o.options.ZombieSpan),
 	}
 	fx.Read = o.inquiry.reading
 }
@@ -109,7 +109,7 @@ func (o *Owner) proved(x Reading, f Findings, now time.Time, fx *Effects) {
 	switch {
 	case o.shell.Encoding():
 		o.want()
-		fx.Rest = true
+		o.encoders = true
 	case f.Result == ReadAll && f.Known && f.Epoch == o.epoch():
 		o.Memory.AnsweredBy(x.Leader)
 		o.shell.Resolve(o.Window.ReadUpTo(throttle.Sequence(f.Last)), Seen)
@@ -123,15 +123,16 @@ func (o *Owner) proved(x Reading, f Findings, now time.Time, fx *Effects) {
 func (o *Owner) chainRead(x Reading, f Findings, now time.Time, fx *Effects) {
 	switch {
 	case f.Result == ReadDeleted:
-		fx.Stop = StateLost
+		o.stop(StateLost)
 		return
 	case f.Result == ReadTruncated:
 		if !o.lookAgain(now, fx) {
-			fx.Stop = DataLoss
+			o.stop(DataLoss)
 		}
 		return
 	case f.Result == ReadAll && f.Known && f.Epoch > o.epoch():
-		fx.Stop, fx.Fenced = SecondOwner, true
+		o.stop(SecondOwner)
+		fx.Fenced = true
 		return
 	}
 	if f.Known && f.Epoch == o.epoch() {

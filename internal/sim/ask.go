@@ -14,12 +14,11 @@ func (s *sim) offers(i int) bool {
 	return p.link >= 0 && has(uint8(s.opt.Asks), s.links[p.link].broker) && !p.closed
 }
 
-// doubtful tells the owner what an answer decided. If the client is about to ask,
-// all brokers may forget it now; not in an epoch without a success, for then nobody
-// can tell a broker that forgot from one that never heard of it.
-func (s *sim) doubtful(i int, r throttle.Resolution) {
+// forgetUnderDoubt has all brokers forget the producer now, if the client is about to
+// ask; not in an epoch without a success, for then nobody can tell a broker that
+// forgot from one that never heard of it.
+func (s *sim) forgetUnderDoubt(i int) {
 	p := &s.parts[i]
-	p.own.Doubtful(r)
 	if l := &s.logs[i]; l.armed && p.own.Wants() && p.win.Outstanding() == 0 && p.win.InDoubt() && p.succeeded() && !s.calm {
 		l.armed = false
 		s.forgetEverywhere(i)
@@ -134,7 +133,7 @@ func (s *sim) told(i int, st state, fx flight.Effects) {
 	case fx.Loss:
 		s.effectIn(eLossTold, st)
 		s.parts[i].gold.alarms++
-	case fx.Stop == flight.SecondOwner:
+	case fx.Found == throttle.FoundOther:
 		s.effectIn(eOtherTold, st)
 	case fx.Read.Kind != flight.NoRead:
 		s.effectIn(eGoneTold, st)
@@ -149,7 +148,7 @@ func (s *sim) told(i int, st state, fx flight.Effects) {
 func (s *sim) carry(i int, fx flight.Effects) {
 	p := &s.parts[i]
 	if fx.Gone {
-		s.effectAtIf(fx.Stop == flight.NoCause && !p.watch.unsettled, eForgottenIdle, i)
+		s.effectAtIf(!p.watch.unsettled, eForgottenIdle, i)
 		p.watch.dated = false
 		p.watch.gated(p.win.Outstanding() > 0)
 	}
@@ -159,7 +158,6 @@ func (s *sim) carry(i int, fx flight.Effects) {
 	if fx.Read.Kind != flight.NoRead {
 		s.startRead(i, fx.Read)
 	}
-	p.fatal = p.fatal || fx.Stop != flight.NoCause
 }
 
 // startRead has the log read from behind the last success on.

@@ -42,24 +42,17 @@ type part struct {
 
 	ident    int32 // producer id
 	wakeAt   int64
-	pending  pending
 	question uint64 // number of the latest
 	lost     int    // questions in a row that brought nothing
 	reading  flight.Reading
 	findings flight.Findings
 	closed   bool // a broker would not answer questions about this topic
-	fatal    bool // another owner uses the producer id
 	phase    phase
 
 	watch   watch
 	outcome []outcome // by record
 	at      []int64   // by record: offset + 1 in the replicated log
 	gold    gold
-}
-
-// pending is what waits until nothing is outstanding.
-type pending struct {
-	forgotten, giveUp bool
 }
 
 func (p *part) pausing(now int64) bool {
@@ -91,7 +84,7 @@ func (s *sim) resetPart(i int) {
 	}
 	p.own = flight.NewOwner(p, flight.Options{
 		ProducerIDExpiration: duration(o.Expiration), RetryBackoff: duration(20 * millis), RetryBackoffMax: duration(500 * millis),
-		ZombieSpan: duration(zombieSpan),
+		ZombieSpan: duration(zombieSpan), DeliveryTimeout: duration(o.DeliveryTimeout), RequestTimeout: duration(o.RequestTimeout),
 	})
 	p.win = p.own.Window
 }
@@ -136,7 +129,7 @@ func (s *sim) settle(m *piece, missing bool) {
 	if s.v.answered != nil {
 		s.v.answered(s, m)
 	}
-	b, head := p.at0(m.batch), m.batch == p.base
+	b := p.at0(m.batch)
 	s.effectAtIf(missing, eOmitted, i)
 	a := flight.Answer{Code: m.code, BaseOffset: m.offset}
 	if missing {
@@ -146,50 +139,27 @@ func (s *sim) settle(m *piece, missing bool) {
 		s.v.answer(&a)
 	}
 	v := flight.Judge(a, b.Tries)
-	b.Answered(v)
 	s.effectIf(v.Exhausted, eGivenUp)
-	p.pending.forgotten = p.pending.forgotten || v.Gone
-	p.pending.giveUp = p.pending.giveUp || v.GivesUp(head)
-	if v.Fenced {
-		s.fenced(i)
+	if v.Fenced && s.logs[i].aliens == 0 {
+		s.violate("I21: fenced by itself")
 	}
+	s.effectIf(v.Fenced, eFenced)
 	s.watchAnswer(i, m.batch, v.Attempt)
-	r := s.v.settle(p.win, m.batch, v.Attempt, a.BaseOffset)
-	s.notePhase(i)
-	if r.Written.Len() > 0 {
-		p.own.Succeeded(&b.History, -1, b.stamp/millis, at(s.now))
+	if s.v.before != nil {
+		s.v.before(p.win, m.batch, v.Attempt)
 	}
-	s.resolve(i, r)
-	s.doubtful(i, r)
-	if v.Pauses(r, p.link >= 0 && s.links[p.link].broker != p.target) {
-		p.own.Wait(at(s.now))
+	var fx flight.Effects
+	p.own.Settle(m.batch, &b.History, v, a.BaseOffset, -1, b.stamp/millis, at(s.now), &fx)
+	if s.v.after != nil {
+		s.v.after(p.win, v.Attempt)
 	}
-	if v.Refreshes(r) {
-		s.refresh()
-	}
-	if r.HeadRefused {
-		s.headRefused(i)
-	}
+	s.carry(i, fx)
+	s.forgetUnderDoubt(i)
 	if m.code == retry.NotLeaderOrFollower && m.hint.epoch > p.leaderEpoch && s.draw(dPick, i)&1 == 0 {
 		s.effect(eHint)
 		s.retarget(i, m.hint)
 	}
-	s.settleDown(i)
 	s.look(i)
-}
-
-func (s *sim) fenced(i int) {
-	if s.logs[i].aliens == 0 {
-		s.violate("I21: fenced by itself")
-	}
-	s.effect(eFenced)
-	s.parts[i].fatal = true
-}
-
-func (s *sim) stateGone(i int) {
-	var fx flight.Effects
-	s.parts[i].own.StateGone(flight.StateLost, &fx)
-	s.carry(i, fx)
 }
 
 // regate stops the partition until nothing is outstanding.
@@ -201,80 +171,34 @@ func (s *sim) regate(i int) (drained bool) {
 	return drained
 }
 
-// headRefused splits the oldest batch or gives it up.
-func (s *sim) headRefused(i int) {
-	p := &s.parts[i]
-	b := &p.q[p.head]
-	half, ok := flight.Halve(b.count)
-	if !b.Large || !ok || b.count != int32(b.units) {
-		s.resolve(i, p.win.Drop())
-		return
-	}
-	s.effect(eSplit)
-	p.own.Memory.Resolved(&b.History)
-	left := *b
-	left.History = b.Part()
-	left.units, left.count = uint16(half), half
-	right := *b
-	right.units, right.count = b.units-left.units, b.count-left.count
-	right.first += uint32(left.units)
-	p.win.Split(left.count, right.count)
-	p.q = append(p.q, batch{})
-	copy(p.q[p.head+2:], p.q[p.head+1:])
-	p.q[p.head], p.q[p.head+1] = left, right
-	for k := p.head; k < p.head+2; k++ {
-		p.own.Memory.Note(&p.q[k].History, p.q[k].stamp/millis, p.q[k].stamp/millis, at(s.now))
-	}
-	p.absent()
-}
-
 // settleDown does what had to wait until nothing is outstanding.
 func (s *sim) settleDown(i int) {
 	p := &s.parts[i]
-	moving := p.link >= 0 && s.links[p.link].broker != p.target
-	if p.pending == (pending{}) && !p.fatal && p.topic == p.topicSeen && !s.due(p) && !moving {
-		return
+	if p.topic != p.topicSeen && s.v.topicBlind {
+		p.topic = p.topicSeen
 	}
-	if s.v.movesUndrained && moving && p.win.Outstanding() > 0 {
+	if p.topic != p.topicSeen && p.win.Outstanding() == 0 {
+		s.effectIf(p.win.InDoubt(), eRecreated)
+		p.topic, p.gold.ackedEnd = p.topicSeen, 0
+		var fx flight.Effects
+		p.own.Recreated(at(s.now), &fx)
+		s.carry(i, fx)
+	}
+	if s.v.movesUndrained && p.Moving() && p.win.Outstanding() > 0 {
 		s.moveUndrained(i)
 		return
 	}
-	if !s.regate(i) {
-		if s.due(p) && !s.v.patientAtDeadline {
+	calm := p.own.NeedsCalm(at(s.now)) || p.topic != p.topicSeen
+	if calm && !s.regate(i) {
+		if p.own.Due(at(s.now)) && !s.v.patientAtDeadline {
 			s.wakePart(i, s.deadline(p)+s.opt.RequestTimeout)
 		}
 		return
 	}
-	switch pd := p.pending; {
-	case p.fatal:
-		s.give(i, causeOther, p.win.Fence())
-	case p.topic != p.topicSeen && s.v.topicBlind:
-		p.topic = p.topicSeen
-	case p.topic != p.topicSeen:
-		s.effectIf(p.win.InDoubt(), eRecreated)
-		p.topic, p.gold.ackedEnd = p.topicSeen, 0
-		p.own.Memory.NewLog()
-		s.give(i, causeNewLog, p.win.NewLog())
-	case pd.forgotten:
-		s.stateGone(i)
-	case pd.giveUp && p.size() > 0:
-		s.expire(i, causeGivenUp)
-	}
-	p.pending = pending{}
-	for s.due(p) {
-		s.effectAt(eExpired, i)
-		s.effectAtIf(p.win.InDoubt(), eExpiredInDoubt, i)
-		p.own.Abandon()
-		s.expire(i, causeDeadline)
-	}
-	if moving && p.win.Outstanding() == 0 {
-		p.win.Unbind()
-		p.own.Left()
-		p.link = -1
-	}
+	var fx flight.Effects
+	p.own.SettleDown(at(s.now), &fx)
+	s.carry(i, fx)
 }
-
-func (s *sim) expire(i int, why cause) { s.give(i, why, s.v.expire(s.parts[i].win)) }
 
 func (s *sim) give(i int, why cause, r throttle.Resolution) {
 	s.notePhase(i)
@@ -282,20 +206,18 @@ func (s *sim) give(i int, why cause, r throttle.Resolution) {
 	s.resolveFor(i, r, why)
 }
 
-// due says whether the oldest batch is too old.
-func (s *sim) due(p *part) bool {
-	return p.size() > 0 && s.now >= s.deadline(p) && !s.v.retriesPastExpiry
-}
+// deadline is when the oldest batch is too old.
+func (s *sim) deadline(p *part) int64 { return p.born(p.head) + s.opt.DeliveryTimeout }
 
-// deadline is when the oldest batch is too old. Once the faults are over it may
-// take its time, so that nothing that is stuck gets free by itself. Only a batch
-// that was lost once and is refused for good has no other end.
-func (s *sim) deadline(p *part) int64 {
-	b := &p.q[p.head]
-	if s.merciless() && b.poison == retry.None {
+// born is when a batch counts as made. Once the faults are over it may take its
+// time, so that nothing that is stuck gets free by itself. Only a batch that was
+// lost once and is refused for good has no other end.
+func (p *part) born(k int) int64 {
+	b := &p.q[k]
+	if p.sim.merciless() && b.poison == retry.None {
 		return never
 	}
-	return b.created + s.opt.DeliveryTimeout
+	return b.created
 }
 
 // moveUndrained is what a variant does: it uses the new leader while the old one
@@ -305,5 +227,5 @@ func (s *sim) moveUndrained(i int) {
 	s.owed[i] += p.win.Outstanding()
 	s.watchLost(i)
 	p.link = -1
-	s.resolve(i, p.win.Lost())
+	s.resolveFor(i, p.win.Lost(), causeAnswer)
 }

@@ -18,21 +18,13 @@ type mutant struct {
 	tune func(o *Options)
 }
 
-// changing makes a variant that looks at an answer before the window does.
-func changing(f func(w *throttle.Window, i uint64, a throttle.Answer) throttle.Answer) variant {
-	return variant{onSettle: func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution {
-		return w.Settle(i, f(w, i, a), offset)
-	}}
+// before makes a variant that changes the window ahead of an answer.
+func before(f func(w *throttle.Window, i uint64, a throttle.Answer)) variant {
+	return variant{before: f}
 }
 
 // after makes a variant that changes the window behind an answer.
-func after(f func(w *throttle.Window, i uint64, a throttle.Answer)) variant {
-	return variant{onSettle: func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution {
-		r := w.Settle(i, a, offset)
-		f(w, i, a)
-		return r
-	}}
-}
+func after(f func(w *throttle.Window, a throttle.Answer)) variant { return variant{after: f} }
 
 // taking makes a variant that takes a code for another one, which says something
 // else of the attempt.
@@ -99,7 +91,7 @@ var noGate = variant{onBound: func(w *throttle.Window) { *phaseOf(w) = inOpen }}
 
 var renumbers = variant{onLost: func(w *throttle.Window) { begin(w, *in[int64](w, "producerID"), *in[int16](w, "epoch")+1) }}
 
-var javasBump = after(func(w *throttle.Window, i uint64, a throttle.Answer) {
+var javasBump = after(func(w *throttle.Window, a throttle.Answer) {
 	if a == throttle.OutOfOrder && w.Outstanding() == 0 {
 		begin(w, *in[int64](w, "producerID"), *in[int16](w, "epoch")+1)
 	}
@@ -107,19 +99,13 @@ var javasBump = after(func(w *throttle.Window, i uint64, a throttle.Answer) {
 
 var disconnectIsAbsent = variant{onLost: clearDoubt}
 
-var outOfOrderIsAbsent = changing(func(w *throttle.Window, i uint64, a throttle.Answer) throttle.Answer {
+var outOfOrderIsAbsent = before(func(w *throttle.Window, i uint64, a throttle.Answer) {
 	if a == throttle.OutOfOrder {
 		entryAt(w, i).doubt = false
 	}
-	return a
 })
 
-var duplicateIsCommitted = changing(func(_ *throttle.Window, _ uint64, a throttle.Answer) throttle.Answer {
-	if a == throttle.Duplicate {
-		return throttle.Success
-	}
-	return a
-})
+var duplicateIsCommitted = taking(retry.DuplicateSequenceNumber, retry.None)
 
 var absenceEndsDoubt = variant{onLost: func(w *throttle.Window) {
 	if una := *in[uint64](w, "una"); una < *in[uint64](w, "max") && !entryAt(w, una).doubt {
@@ -127,35 +113,7 @@ var absenceEndsDoubt = variant{onLost: func(w *throttle.Window) {
 	}
 }}
 
-var vouchesUnknown = changing(func(w *throttle.Window, _ uint64, a throttle.Answer) throttle.Answer {
-	*in[bool](w, "acked") = true
-	return a
-})
-
-var newIDOverUnknown = variant{newIDAnyTime: true, onNewID: func(w *throttle.Window, id int64, epoch int16) bool {
-	if w.Outstanding() > 0 {
-		return false
-	}
-	begin(w, id, epoch)
-	return true
-}, onExpire: func(w *throttle.Window) throttle.Resolution {
-	r := w.Expire()
-	if r.Unknown.Len() > 0 {
-		begin(w, *in[int64](w, "producerID")+1000, 0)
-	}
-	return r
-}}
-
-var expiresHeadOnly = variant{onExpire: func(w *throttle.Window) throttle.Resolution {
-	if !w.InDoubt() {
-		return w.Expire()
-	}
-	una := in[uint64](w, "una")
-	*una++
-	*in[uint64](w, "max") = max(*in[uint64](w, "max"), *una)
-	*phaseOf(w), *in[uint64](w, "nxt") = inGate, *una
-	return throttle.Resolution{Unknown: throttle.Range{From: *una - 1, To: *una}}
-}}
+var vouchesUnknown = before(func(w *throttle.Window, _ uint64, _ throttle.Answer) { *in[bool](w, "acked") = true })
 
 // believes takes what the broker remembers for what is written.
 var believes = variant{losing: func(s *sim, i int) {
@@ -172,7 +130,7 @@ var believes = variant{losing: func(s *sim, i int) {
 			if epoch, ok := k.state.Known(); m.part == i && ok && epoch == m.epoch && k.state.Last() == m.base+m.count-1 {
 				for p.base <= m.batch && p.size() > 0 {
 					s.watchAnswer(i, p.base, throttle.Success)
-					s.resolve(i, p.win.Settle(p.base, throttle.Success, -1))
+					s.resolveFor(i, p.win.Settle(p.base, throttle.Success, -1), causeAnswer)
 				}
 			}
 		}
@@ -215,7 +173,6 @@ var gallery = slices.Concat(senders, askers)
 var senders = []mutant{
 	{"no gate", "KAFKA-15591, kgo 223", []string{"I12"}, noGate, nil},
 	{"no gate: the log gets a gap", "KAFKA-15591", []string{"I21", "I2", "I3", "I4"}, noGate.silent(), newLeaders},
-	{"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, variant{epochBlind: true}, nil},
 	{"retry numbered anew", "sarama 3354", []string{"I10", "I13"}, renumbers, nil},
 	{"retry numbered anew: the log is doubled", "Redpanda 3039", []string{"I2", "I3"}, renumbers.silent(), nil},
 	{"epoch bumped at OUT_OF_ORDER", "KIP-360, Java", []string{"I10", "I13"}, javasBump, nil},
@@ -231,7 +188,7 @@ var senders = []mutant{
 			*nxt = una + 1
 		}
 	}}, nil},
-	{"sent again before drained", "KAFKA-5494", []string{"I14"}, after(func(w *throttle.Window, _ uint64, _ throttle.Answer) {
+	{"sent again before drained", "KAFKA-5494", []string{"I14"}, after(func(w *throttle.Window, _ throttle.Answer) {
 		if *phaseOf(w) == inDrain {
 			*phaseOf(w), *in[uint64](w, "nxt") = inOpen, *in[uint64](w, "una")
 		}
@@ -242,7 +199,7 @@ var senders = []mutant{
 			*end++
 		}
 	}}, nil},
-	{"a replay that stops at the first refusal", "KAFKA-9199", []string{"I19"}, after(func(w *throttle.Window, _ uint64, _ throttle.Answer) {
+	{"a replay that stops at the first refusal", "KAFKA-9199", []string{"I19"}, after(func(w *throttle.Window, _ throttle.Answer) {
 		if ph := *phaseOf(w); ph == inSweep || ph == inVouch {
 			*phaseOf(w), *in[uint64](w, "nxt") = inGate, *in[uint64](w, "una")
 		}
@@ -296,10 +253,6 @@ var senders = []mutant{
 	}},
 	{"an entry answered twice", "kgo sweep", []string{"panic", "I1", "I6", "I10", "I12", "I14", "I21"}, variant{answersTwice: true}, nil},
 
-	{"only the expired head given up", "R9", []string{"I7", "I19", "I21", "I22", "I13", "I18"}, expiresHeadOnly, nil},
-	{"a new producer id over something unknown", "R9", []string{"I13"}, newIDOverUnknown, nil},
-	{"a new producer id over something unknown: the log shows it", "R9", []string{"I2", "I3", "I4", "I21"}, newIDOverUnknown.silent(), nil},
-	{"what is in doubt is sent past its deadline", "R9", []string{"I18"}, variant{retriesPastExpiry: true}, nil},
 	{"at a deadline every answer is waited for", "design.md, Time", []string{"I18"}, variant{patientAtDeadline: true}, func(o *Options) {
 		newLeaders(o)
 		o.Depth, o.Load, o.CapBatches, o.NearWrap = 200, 60, 0, 0

@@ -114,9 +114,6 @@ func (s *sim) outcomeOf(m *piece) outcome {
 	return s.parts[m.part].outcome[m.first]
 }
 
-// resolve notes what an answer decided.
-func (s *sim) resolve(i int, r throttle.Resolution) { s.resolveFor(i, r, causeAnswer) }
-
 // resolveFor judges what the window decided, and takes it off the queue.
 func (s *sim) resolveFor(i int, r throttle.Resolution, why cause) {
 	p := &s.parts[i]
@@ -232,7 +229,7 @@ func (s *sim) judgeAlarm(i int, r throttle.Resolution) {
 
 // judgeHold allows a stop only for a reason (I21).
 func (s *sim) judgeHold(i int, h throttle.Hold) {
-	if h != throttle.HoldFenced || s.parts[i].fatal {
+	if h != throttle.HoldFenced || s.parts[i].own.Stopped() {
 		return
 	}
 	p := &s.parts[i]

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-kafka/sluice/internal/flight"
+)
 
 // link is the client's side of the connections to a broker, one after another.
 type link struct {
@@ -87,18 +91,18 @@ func (s *sim) linkLost(li int) {
 			s.v.losing(s, i)
 		}
 		s.watchLost(i)
-		r := s.v.lost(p.win)
 		s.unheard(i, p.own.Waits() && !p.own.Reads())
-		p.link = -1
+		var fx flight.Effects
+		p.own.Lost(at(s.now), &fx)
+		if s.v.onLost != nil {
+			s.v.onLost(p.win)
+		}
 		if d := p.inDoubt(); d > 30 {
 			s.effect(eDeepDoubt)
 		}
 		s.notePhase(i)
-		s.resolve(i, r)
-		if r.HeadRefused {
-			s.headRefused(i)
-		}
-		s.doubtful(i, r)
+		s.carry(i, fx)
+		s.forgetUnderDoubt(i)
 		s.settleDown(i)
 	}
 	s.refresh()

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"slices"
+
+	"github.com/sluice-kafka/sluice/internal/flight"
 )
 
 // refresh asks for metadata.
@@ -65,16 +67,15 @@ func (s *sim) retarget(i int, to leadership) {
 	if to.epoch == p.leaderEpoch && to.leader == p.target {
 		return
 	}
-	if to.epoch > p.leaderEpoch {
-		p.own.Pause.Cut()
-	}
+	newer := to.epoch > p.leaderEpoch
 	p.target, p.leaderEpoch = to.leader, to.epoch
-	p.own.Moved()
-	if s.v.epochBlind {
-		p.watch.gated(p.win.Outstanding() > 0)
-	} else {
-		s.regate(i)
+	p.watch.gated(p.win.Outstanding() > 0)
+	if !s.v.movesUndrained {
+		var fx flight.Effects
+		p.own.Follow(newer, at(s.now), &fx)
+		s.carry(i, fx)
 	}
+	s.notePhase(i)
 	s.settleDown(i)
 }
 

@@ -30,18 +30,22 @@ type takenOut struct {
 // tunes are the options that help to find a mutant, by name: they have to get into
 // another process.
 var tunes = map[string]func(o *Options){
-	"":       nil,
-	"idle":   idle,
-	"old":    old,
-	"silent": silent,
-	"late":   late,
-	"asking": asking, "forgetful": forgetful, "zombies": zombies, "returns": returns, "liars": liars, "twoOwners": twoOwners,
+	"":          nil,
+	"idle":      idle,
+	"old":       old,
+	"silent":    silent,
+	"late":      late,
+	"recreated": func(o *Options) { o.rate[fRecreate], o.every[fRecreate] = 65536, o.Faults/2 },
+	"asking":    asking, "forgetful": forgetful, "zombies": zombies, "returns": returns, "liars": liars, "twoOwners": twoOwners,
 	"unclean": uncleanElections, "longReplays": longReplays, "oneAnswers": oneAnswers,
 }
 
 var huntFlag = flag.String("sim.hunt", "no", "the options with which to look for a violation: of TestTakenOut")
 
-// found is what a hunting process says before the violation.
+// onlyTheLog behind the name of the options says that the wire is not judged.
+const onlyTheLog = "-silent"
+
+// foundMark is what a hunting process says before the violation.
 const foundMark = "FOUND "
 
 // TestHunt is what the other process does.
@@ -50,7 +54,9 @@ func TestHunt(t *testing.T) {
 		t.Skip("no -sim.hunt")
 	}
 	var s sim
-	m := mutant{tune: tunes[*huntFlag]}
+	name, silent := strings.CutSuffix(*huntFlag, onlyTheLog)
+	m := mutant{tune: tunes[name]}
+	m.logOnly = silent
 	if sc, ok := m.find(&s, mutantSeeds); ok {
 		fmt.Printf("%sseed %d, step %d: %s\n", foundMark, sc.seed, s.steps, s.broken)
 	}

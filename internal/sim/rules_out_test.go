@@ -7,7 +7,10 @@ const (
 	hearFile    = "../flight/hear.go"
 	readingFile = "../flight/reading.go"
 	ownerFile   = "../flight/owner.go"
+	settleFile  = "../flight/settle.go"
+	leaderFile  = "../flight/leader.go"
 	windowHear  = "../../throttle/hear.go"
+	windowEnds  = "../../throttle/resolve.go"
 )
 
 // none is for rules that are kept in one place.
@@ -103,12 +106,12 @@ var rulesOut = []takenOut{
 		none,
 	},
 	{
-		"the word of one broker taken for that of another", "ours", []string{"I2", "I3"}, askingFile,
+		"the word of one broker taken for that of another", "ours", []string{"I2", "I3"}, leaderFile,
 		"	if o.assured {\n		o.assured = false", "	if false {\n		o.assured = false", "oneAnswers",
-		[2]string{"Moved() { o.assured = false }", "Moved() {}"},
+		[2]string{"	o.assured = false\n	o.SettleDown(now, fx)", "	o.SettleDown(now, fx)"},
 	},
 	{
-		"the question is forgotten when the leader moves", "ours", []string{"I2", "I3"}, askingFile,
+		"the question is forgotten when the leader moves", "ours", []string{"I2", "I3"}, leaderFile,
 		"	if o.state == asked {\n		o.state = wanted", "	if o.state == asked {\n		o.state = idle", "forgetful",
 		none,
 	},
@@ -129,7 +132,55 @@ var rulesOut = []takenOut{
 	},
 	{
 		"in doubt for long, and sent again without a question", "R7", []string{"I2", "I3"}, ownerFile,
-		"	o.StateGone(StateLost, fx)\n	return fx.Stop == NoCause", "	return fx.Stop == NoCause", "old",
+		"	o.StateGone(StateLost, fx)\n	return o.stopped == NoCause", "	return o.stopped == NoCause", "old",
+		none,
+	},
+
+	{
+		"only the expired head given up", "R9", []string{"I7", "I19", "I21", "I22", "I13", "I18", "panic"}, windowEnds,
+		"	if w.InDoubt() {\n		return w.disown(w.doubtEnd())\n	}\n	return w.drop()",
+		"	if w.InDoubt() {\n		w.una++\n		w.max = max(w.max, w.una)\n		w.rewind()\n" +
+			"		return Resolution{Unknown: Range{w.una - 1, w.una}}\n	}\n	return w.drop()", "",
+		none,
+	},
+	{
+		"a new producer id over something unknown", "R9", []string{"I13"}, windowEnds,
+		newIDFrom, newIDTo, "",
+		none,
+	},
+	{
+		"a new producer id over something unknown: the log shows it", "R9", []string{"I2", "I3", "I4", "I21"}, windowEnds,
+		newIDFrom, newIDTo, onlyTheLog,
+		none,
+	},
+	{
+		"what is in doubt is sent past its deadline", "R9", []string{"I18"}, settleFile,
+		"return ok && now.Sub(created) >= o.options.DeliveryTimeout", "return ok && created.After(now)", "",
+		none,
+	},
+	{
+		"no gate for a new leader epoch", "kgo", []string{"I12", "I14"}, leaderFile,
+		"	o.Window.Regate()\n	o.assured = false\n", "	o.assured = false\n", "",
+		none,
+	},
+	{
+		"a recreated topic goes unnoticed", "librdkafka 1.8", []string{"I2", "I3", "I19", "I21", "I1"}, settleFile,
+		"		o.shell.Resolve(o.Window.NewLog(), TopicRecreated)\n", "", "recreated",
+		none,
+	},
+	{
+		"the pause is not ended by a success", "ours", []string{"I19"}, settleFile,
+		"	if v.Pauses(r, o.shell.Moving()) {\n		o.Wait(now)\n	}\n", "	o.Pause.Hold(now.Add(o.options.DeliveryTimeout * 9))\n", "",
+		none,
+	},
+	{
+		"everything is given up while attempts are outstanding", "R9", []string{"panic", "I4", "I2"}, settleFile,
+		"	if o.resting && !o.Window.Regate() {\n		return\n	}\n	if o.Window.Outstanding() > 0 || o.shell.Encoding() {\n		return\n	}\n", "", "",
 		none,
 	},
 }
+
+const (
+	newIDFrom = "		return w.disown(w.doubtEnd())\n	}\n	return w.drop()"
+	newIDTo   = "		r := w.disown(w.doubtEnd())\n		w.producerID += 1000\n		w.begin(0)\n		return r\n	}\n	return w.drop()"
+)

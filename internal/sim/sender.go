@@ -51,7 +51,7 @@ func (s *sim) partTimer(i int) {
 		p.wakeAt = 0
 	}
 	// At its deadline a batch is settled first, for one request timeout at most.
-	if p.win.Outstanding() > 0 && s.due(p) && !s.v.patientAtDeadline && s.now >= s.deadline(p)+s.opt.RequestTimeout {
+	if p.win.Outstanding() > 0 && !s.v.patientAtDeadline && p.own.Overdue(at(s.now)) {
 		s.effect(eOverdue)
 		li := p.link
 		s.leave(s.links[li].conn)
@@ -144,7 +144,7 @@ const (
 func (s *sim) take(i, li int, m *piece) next {
 	p := &s.parts[i]
 	s.settleDown(i)
-	if p.size() == 0 || p.fatal || !s.bind(i, li) || p.own.Waits() || !s.fresh(i) {
+	if p.size() == 0 || p.own.Stopped() || !s.bind(i, li) || p.own.Waits() || !s.fresh(i) {
 		return nothing
 	}
 	if end, on := p.own.Pause.Until(at(s.now)); on {
@@ -203,7 +203,7 @@ func (s *sim) bind(i, li int) bool {
 		}
 		return true
 	}
-	if !p.win.Calm() && p.ident >= 0 && !s.v.newIDAnyTime {
+	if !p.win.Calm() && p.ident >= 0 {
 		return true // a straggler would not be fenced by another id
 	}
 	if !s.regate(i) {
@@ -227,7 +227,7 @@ func (s *sim) takeID(i int) {
 	if p.ident < 0 {
 		epoch = int16(s.opt.Epoch)
 	}
-	if s.v.setProducer(p.win, int64(s.ident), epoch) {
+	if p.win.SetProducer(int64(s.ident), epoch) {
 		s.effectIf(p.ident >= 0, eRenewed)
 		p.ident = s.ident
 		p.watch.gated(false)

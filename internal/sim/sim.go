@@ -259,7 +259,7 @@ func (s *sim) handle(e *event) {
 // produce is a burst of the caller.
 func (s *sim) produce(i int) {
 	p := &s.parts[i]
-	if p.fatal { // it takes no more
+	if p.own.Stopped() { // it takes no more
 		p.admitted = s.opt.Batches
 		return
 	}

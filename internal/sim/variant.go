@@ -13,17 +13,14 @@ type variant struct {
 	onLost   func(w *throttle.Window)
 	onPeek   func(w *throttle.Window)
 	onHold   func(w *throttle.Window, send throttle.Send) throttle.Hold
-	onSettle func(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution
-	onExpire func(w *throttle.Window) throttle.Resolution
-	onNewID  func(w *throttle.Window, id int64, epoch int16) bool
+	before   func(w *throttle.Window, i uint64, a throttle.Answer) // the window hears an answer
+	after    func(w *throttle.Window, a throttle.Answer)
 	onWire   func(s *sim, i int, b *batch, send *throttle.Send)
 	restart  func(s *sim, p *part)  // when metadata leaves the partition out
 	losing   func(s *sim, i int)    // before the window hears of a lost connection
 	answered func(s *sim, m *piece) // before an answer is settled
 
 	movesUndrained    bool // uses the new leader while the old one owes answers
-	newIDAnyTime      bool
-	epochBlind        bool // does not mind a new leader epoch
 	topicBlind        bool // does not mind a new topic id
 	losesWakeUp       bool
 	deafToThrottle    bool
@@ -31,7 +28,6 @@ type variant struct {
 	answersTwice      bool
 	readsPastTheMark  bool // also what is not replicated
 	readsOthers       bool // takes batches of any producer for its own
-	retriesPastExpiry bool
 	patientAtDeadline bool // waits for every answer, however long that takes
 
 	logOnly bool // the wire is not judged, so that the log has to show it
@@ -44,14 +40,6 @@ func (v *variant) bind(w *throttle.Window, l throttle.Limits) {
 	}
 }
 
-func (v *variant) lost(w *throttle.Window) throttle.Resolution {
-	r := w.Lost()
-	if v.onLost != nil {
-		v.onLost(w)
-	}
-	return r
-}
-
 func (v *variant) peek(w *throttle.Window) (throttle.Send, throttle.Hold) {
 	if v.onPeek != nil {
 		v.onPeek(w)
@@ -61,25 +49,4 @@ func (v *variant) peek(w *throttle.Window) (throttle.Send, throttle.Hold) {
 		h = v.onHold(w, send)
 	}
 	return send, h
-}
-
-func (v *variant) settle(w *throttle.Window, i uint64, a throttle.Answer, offset int64) throttle.Resolution {
-	if v.onSettle != nil {
-		return v.onSettle(w, i, a, offset)
-	}
-	return w.Settle(i, a, offset)
-}
-
-func (v *variant) expire(w *throttle.Window) throttle.Resolution {
-	if v.onExpire != nil {
-		return v.onExpire(w)
-	}
-	return w.Expire()
-}
-
-func (v *variant) setProducer(w *throttle.Window, id int64, epoch int16) bool {
-	if v.onNewID != nil {
-		return v.onNewID(w, id, epoch)
-	}
-	return w.SetProducer(id, epoch)
 }
