@@ -100,6 +100,7 @@ func (s *sim) heard(id int, m *piece) {
 	if s.unheard(i, !w.Answered && !w.Closed); w.Answered {
 		p.lost = 0
 	}
+	s.noteDue(i)
 	var fx flight.Effects
 	if !p.own.Heard(m.batch, here, w, s.offers(i), at(s.now), &fx) {
 		return

@@ -48,6 +48,7 @@ type part struct {
 	findings flight.Findings
 	closed   bool // a broker would not answer questions about this topic
 	phase    phase
+	dueIn    state // see noteDue
 
 	watch   watch
 	outcome []outcome // by record
@@ -148,6 +149,7 @@ func (s *sim) settle(m *piece, missing bool) {
 	if s.v.before != nil {
 		s.v.before(p.win, m.batch, v.Attempt)
 	}
+	s.noteDue(i)
 	var fx flight.Effects
 	p.own.Settle(m.batch, &b.History, v, a.BaseOffset, -1, b.stamp/millis, at(s.now), &fx)
 	if s.v.after != nil {
@@ -174,30 +176,35 @@ func (s *sim) regate(i int) (drained bool) {
 // settleDown does what had to wait until nothing is outstanding.
 func (s *sim) settleDown(i int) {
 	p := &s.parts[i]
-	if p.topic != p.topicSeen && s.v.topicBlind {
-		p.topic = p.topicSeen
-	}
-	if p.topic != p.topicSeen && p.win.Outstanding() == 0 {
-		s.effectIf(p.win.InDoubt(), eRecreated)
-		p.topic, p.gold.ackedEnd = p.topicSeen, 0
-		var fx flight.Effects
-		p.own.Recreated(at(s.now), &fx)
-		s.carry(i, fx)
-	}
 	if s.v.movesUndrained && p.Moving() && p.win.Outstanding() > 0 {
 		s.moveUndrained(i)
 		return
 	}
-	calm := p.own.NeedsCalm(at(s.now)) || p.topic != p.topicSeen
-	if calm && !s.regate(i) {
-		if p.own.Due(at(s.now)) && !s.v.patientAtDeadline {
-			s.wakePart(i, s.deadline(p)+s.opt.RequestTimeout)
-		}
-		return
-	}
+	s.noteDue(i)
 	var fx flight.Effects
 	p.own.SettleDown(at(s.now), &fx)
 	s.carry(i, fx)
+	s.rests(i)
+}
+
+// noteDue keeps the state in which a deadline finds the partition.
+func (s *sim) noteDue(i int) {
+	if p := &s.parts[i]; p.own.Due(at(s.now)) {
+		p.dueIn = s.stateOf(i)
+	}
+}
+
+// rests looks at a partition that may wait until nothing is outstanding.
+func (s *sim) rests(i int) {
+	p := &s.parts[i]
+	s.notePhase(i)
+	if !p.own.Resting() {
+		return
+	}
+	p.watch.gated(p.win.Outstanding() > 0)
+	if p.own.Due(at(s.now)) && !s.v.patientAtDeadline {
+		s.wakePart(i, s.deadline(p)+s.opt.RequestTimeout)
+	}
 }
 
 func (s *sim) give(i int, why cause, r throttle.Resolution) {

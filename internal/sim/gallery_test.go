@@ -258,9 +258,6 @@ var senders = []mutant{
 		o.Depth, o.Load, o.CapBatches, o.NearWrap = 200, 60, 0, 0
 		o.rate[fSlowFetch], o.RequestTimeout, o.DeliveryTimeout = 32768, 900*millis, 2*seconds
 	}},
-	{"a recreated topic goes unnoticed", "librdkafka 1.8", []string{"I2", "I3", "I19", "I21", "I1"}, variant{topicBlind: true}, func(o *Options) {
-		o.rate[fRecreate], o.every[fRecreate] = 65536, o.Faults/2
-	}},
 
 	{"a wake-up lost after a backoff", "ours", []string{"I19"}, variant{losesWakeUp: true}, nil},
 	{"throttle time ignored", "KIP-219", []string{"I20"}, variant{deafToThrottle: true}, nil},

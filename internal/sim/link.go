@@ -92,6 +92,7 @@ func (s *sim) linkLost(li int) {
 		}
 		s.watchLost(i)
 		s.unheard(i, p.own.Waits() && !p.own.Reads())
+		s.noteDue(i)
 		var fx flight.Effects
 		p.own.Lost(at(s.now), &fx)
 		if s.v.onLost != nil {

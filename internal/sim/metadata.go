@@ -45,7 +45,10 @@ func (s *sim) metadataOf(i int) {
 	if l.topic > p.topicSeen {
 		p.topicSeen = l.topic
 		p.leaderEpoch = -1
-		s.settleDown(i)
+		var fx flight.Effects
+		p.own.Recreated(at(s.now), &fx)
+		s.carry(i, fx)
+		s.rests(i)
 	}
 	s.retarget(i, view)
 }

@@ -27,14 +27,18 @@ func (p *part) Resolve(r throttle.Resolution, why flight.Cause) {
 		s.effectAt(eSeen, i)
 		s.give(i, causeRead, r)
 	case flight.TopicRecreated:
+		s.effectIf(r.Unknown.Len() > 0, eRecreated)
+		p.topic, p.gold.ackedEnd = p.topicSeen, 0
 		s.give(i, causeNewLog, r)
 	case flight.Stopped:
 		s.give(i, causeOther, r)
 	case flight.GivenUp:
 		s.give(i, causeGivenUp, r)
 	case flight.Deadline:
-		s.effectAt(eExpired, i)
-		s.effectAtIf(r.Unknown.Len() > 0, eExpiredInDoubt, i)
+		s.effectIn(eExpired, p.dueIn)
+		if r.Unknown.Len() > 0 {
+			s.effectIn(eExpiredInDoubt, p.dueIn)
+		}
 		s.give(i, causeDeadline, r)
 	default:
 		s.effectAt(eForgottenInDoubt, i)

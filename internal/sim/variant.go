@@ -21,7 +21,6 @@ type variant struct {
 	answered func(s *sim, m *piece) // before an answer is settled
 
 	movesUndrained    bool // uses the new leader while the old one owes answers
-	topicBlind        bool // does not mind a new topic id
 	losesWakeUp       bool
 	deafToThrottle    bool
 	timesFromWrite    bool // the request timeout runs from the write
