@@ -33,6 +33,8 @@ func serveSink(args []string) error {
 	f.DurationVar(&c.RTT, "rtt", 0, "round trip of the line in front")
 	f.DurationVar(&c.Service, "service", 0, "how long a Produce request is in work")
 	f.BoolVar(&c.Serial, "serial", false, "a connection's requests are worked on one after another, as by a real broker")
+	f.DurationVar(&c.Jitter, "jitter", 0, "added to the service, from nothing to so much, anew for each request")
+	f.DurationVar(&c.Tick, "tick", 0, "requests are taken up only so often")
 	window := f.Int("window", 0, "sequences that may be in flight, as KIP-758 says; 0 is a stock broker")
 	f.BoolVar(&c.Unchecked, "unchecked", false, "do not check checksums")
 	if err := f.Parse(args); err != nil {
@@ -71,7 +73,7 @@ func startSink(ctx context.Context, w work.Work, check bool) (*sinkProcess, erro
 	}
 	cmd := exec.CommandContext(ctx, self, "sink",
 		"-brokers", strconv.Itoa(w.Brokers), "-partitions", strconv.Itoa(int(w.Partitions)),
-		"-rtt", w.RTT.String(), "-service", w.Service.String(), fmt.Sprintf("-serial=%t", w.Serial),
+		"-rtt", w.RTT.String(), "-service", w.Service.String(), "-jitter", w.Jitter.String(), "-tick", w.Tick.String(), fmt.Sprintf("-serial=%t", w.Serial),
 		"-window", strconv.Itoa(int(w.Window)), fmt.Sprintf("-unchecked=%t", !check))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

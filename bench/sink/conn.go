@@ -31,7 +31,7 @@ type session struct {
 func serve(b *Broker, node int32, c net.Conn) {
 	s := &session{b: b, node: node}
 	r := bufio.NewReaderSize(c, readBuffer)
-	if b.cfg.RTT > 0 || b.cfg.Service > 0 {
+	if b.cfg.RTT+b.cfg.Service+b.cfg.Jitter+b.cfg.Tick > 0 {
 		s.serveDelayed(r, c)
 		return
 	}

@@ -3,6 +3,7 @@ package sink
 import (
 	"bufio"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -55,6 +56,7 @@ func (s *session) serveDelayed(r *bufio.Reader, w io.WriteCloser) {
 
 // work answers requests as they are due, until one cannot be answered.
 func (s *session) work(requests <-chan parcel, responses chan<- parcel, half time.Duration, frames *framePool) {
+	served := service{Config: s.b.cfg}
 	for p := range requests {
 		sleepUntil(p.due)
 		out, produced, err := s.respond(nil, p.data)
@@ -62,15 +64,34 @@ func (s *session) work(requests <-chan parcel, responses chan<- parcel, half tim
 		if err != nil {
 			return
 		}
-		due := time.Now().Add(half)
-		if produced && s.b.cfg.Service > 0 {
-			if due = due.Add(s.b.cfg.Service); s.b.cfg.Serial {
-				sleepUntil(due.Add(-half))
+		due := time.Now()
+		if produced {
+			if due = served.end(due); s.b.cfg.Serial {
+				sleepUntil(due)
 			}
 		}
-		responses <- parcel{out, due}
+		responses <- parcel{out, due.Add(half)}
 	}
 }
+
+// service says when work on requests of a connection ends.
+type service struct {
+	Config
+	tick time.Time // the latest one
+	late time.Duration
+}
+
+func (s *service) end(came time.Time) time.Time {
+	if s.Tick == 0 {
+		return came.Add(s.Service + upTo(s.Jitter))
+	}
+	if tick := came.Truncate(s.Tick).Add(s.Tick); tick != s.tick {
+		s.tick, s.late = tick, upTo(s.Jitter)
+	}
+	return s.tick.Add(s.Service + s.late)
+}
+
+func upTo(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d) + 1)) }
 
 // writeDelayed writes responses when they are due, those that are due together
 // in one go.

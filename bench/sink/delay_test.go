@@ -67,3 +67,42 @@ func TestLineHoldsMoreThanOneFrame(t *testing.T) {
 		t.Errorf("%v, less than %v", took, rtt)
 	}
 }
+
+// TestAnswersStayInOrder is in pipeline, which looks at the offsets.
+func TestAnswersStayInOrder(t *testing.T) {
+	const service, jitter = 5 * time.Millisecond, 20 * time.Millisecond
+	for range 3 {
+		if took := pipeline(t, Config{Service: service, Jitter: jitter}, 50); took < service {
+			t.Errorf("%v, less than %v", took, service)
+		}
+	}
+}
+
+func TestServiceVaries(t *testing.T) {
+	s := service{Config: Config{Service: 100, Jitter: 300}}
+	came, seen := time.Unix(0, 0), map[time.Duration]bool{}
+	for range 1000 {
+		d := s.end(came).Sub(came)
+		if seen[d] = true; d < 100 || d > 400 {
+			t.Fatalf("work of %d, want 100 to 400", d)
+		}
+	}
+	if len(seen) < 100 {
+		t.Errorf("%d different times in 1000 requests", len(seen))
+	}
+}
+
+func TestRequestsOfATickEndTogether(t *testing.T) {
+	s := service{Config: Config{Service: 100, Jitter: 1 << 40, Tick: time.Second}}
+	base := time.Unix(1000, 0)
+	first := s.end(base.Add(1))
+	if first.Before(base.Add(time.Second + 100)) {
+		t.Errorf("the end is %v after the begin of the tick, want a tick and the service at least", first.Sub(base))
+	}
+	if again := s.end(base.Add(999 * time.Millisecond)); again != first {
+		t.Errorf("two requests of a tick end at %v and %v", first, again)
+	}
+	if next := s.end(base.Add(time.Second)); next == first {
+		t.Error("requests of two ticks end together")
+	}
+}

@@ -31,6 +31,11 @@ type Config struct {
 	// real broker; otherwise they overlap.
 	Service time.Duration
 	Serial  bool
+	// Jitter is added to Service, from nothing to so much, anew for each request.
+	// Answers stay in order. With Tick requests are taken up only so often, as by a
+	// broker that collects them for an object store, and the jitter is the tick's.
+	Jitter time.Duration
+	Tick   time.Duration
 
 	// Window is told to the client as KIP-758's, 0 is a stock broker.
 	Window int32
@@ -68,7 +73,8 @@ func Listen(cfg Config) (*Broker, error) {
 	if cfg.Brokers == 0 {
 		cfg.Brokers = 1
 	}
-	if cfg.Partitions < 1 || cfg.Brokers < 0 || cfg.RTT < 0 || cfg.Service < 0 || cfg.Window < 0 {
+	if cfg.Partitions < 1 || cfg.Brokers < 0 || cfg.RTT < 0 || cfg.Service < 0 || cfg.Window < 0 ||
+		cfg.Jitter < 0 || cfg.Tick < 0 || cfg.Serial && cfg.Jitter+cfg.Tick > 0 {
 		return nil, fmt.Errorf("sink: cannot be: %+v", cfg)
 	}
 	b := &Broker{cfg: cfg, log: newLog(cfg.Partitions, !cfg.Unchecked), conns: map[net.Conn]bool{}}

@@ -27,6 +27,8 @@ type Work struct {
 	RTT     time.Duration `json:"rtt,omitempty"`
 	Service time.Duration `json:"service,omitempty"`
 	Serial  bool          `json:"serial,omitempty"`
+	Jitter  time.Duration `json:"jitter,omitempty"` // on top of Service
+	Tick    time.Duration `json:"tick,omitempty"`
 	Window  int32         `json:"window,omitempty"` // learnt by the client; 0 is a stock broker
 }
 
@@ -41,6 +43,7 @@ var Groups = []struct{ Name, Text string }{
 	{"wan", "1 KiB over 50 ms, learnt window, 1 and 8 partitions, batches of 16 KiB and 1 MiB"},
 	{"local", "1 KiB at no distance, 1 and 8 partitions, batches of 16 KiB and 1 MiB: for a real Kafka"},
 	{"serial", "1 KiB over 10 ms to a broker that works 0.5 ms on a request, one at a time a connection"},
+	{"varying", "1 KiB to a broker on an object store, 1 and 4 partitions: answers take 100 to 400 ms, or 100 to 300 ms from the next tick on"},
 }
 
 // base is what works have unless they say otherwise.
@@ -97,6 +100,15 @@ func All() []Work {
 				w.RTT, w.Service, w.Serial = 10*time.Millisecond, 500*time.Microsecond, true
 			})
 		}
+	}
+	for _, n := range []int32{1, 4} {
+		add("varying", func(w *Work) {
+			w.Bytes, w.Partitions, w.Service, w.Jitter = kib, n, 100*time.Millisecond, 300*time.Millisecond
+		})
+		add("varying", func(w *Work) {
+			w.Bytes, w.Partitions, w.Service, w.Jitter = kib, n, 100*time.Millisecond, 200*time.Millisecond
+			w.Tick = 250 * time.Millisecond
+		})
 	}
 	return ws
 }
@@ -162,6 +174,12 @@ func (w Work) Name() string {
 	}
 	if w.Service > 0 {
 		parts = append(parts, "service "+w.Service.String())
+	}
+	if w.Jitter > 0 {
+		parts = append(parts, "jitter "+w.Jitter.String())
+	}
+	if w.Tick > 0 {
+		parts = append(parts, "ticks "+w.Tick.String())
 	}
 	return strings.Join(slices.Clip(parts), ", ")
 }
