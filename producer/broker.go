@@ -202,7 +202,7 @@ func (b *broker) stats() BrokerStats {
 	if l := b.link.Load(); l != nil {
 		s.Connected, s.Bytes = true, l.inFlight.Load()
 		l.mu.Lock()
-		s.Requests, s.Depth, s.Shortest = l.requests.len(), l.depth.limit, l.depth.shortest
+		s.Requests, s.Depth, s.Shortest = l.requests.len(), l.depth.Limit(), l.depth.Shortest()
 		l.mu.Unlock()
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
+	"github.com/sluice-kafka/sluice/internal/depth"
 	"github.com/sluice-kafka/sluice/internal/flight"
 	"github.com/sluice-kafka/sluice/internal/inspect"
 	"github.com/sluice-kafka/sluice/throttle"
@@ -32,7 +33,7 @@ type link struct {
 
 	// Of the sender alone:
 	sent   time.Time     // when the latest request with batches was written, or the link began
-	pace   time.Duration // between two requests that are not full, see depth.pace
+	pace   time.Duration // between two requests that are not full, see depth.Depth.Pace
 	idle   bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
 
@@ -40,7 +41,7 @@ type link struct {
 	changed  *sync.Cond      // a write ended, or the link died
 	requests queue[*request] // written, oldest first
 	writing  []*request      // begun, not written yet
-	depth    depth
+	depth    depth.Depth
 	muted    time.Time // the broker asked for silence until then (KIP-219)
 	watchdog *time.Timer
 	timeout  time.Duration
@@ -72,7 +73,7 @@ func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *li
 	now := time.Now()
 	l := &link{
 		broker: b, conn: c, limits: limits, version: version, sent: now,
-		timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, now),
+		timeout: b.pr.cfg.RequestTimeout, depth: depth.New(b.pr.cfg.RequestsInFlight, now),
 	}
 	l.changed = sync.NewCond(&l.mu)
 	l.watchdog = time.AfterFunc(l.timeout, func() {
@@ -152,7 +153,7 @@ func (l *link) answered(correlationID int32, now time.Time) (*request, error) {
 		return nil, fmt.Errorf("response %d where %d was due", correlationID, r.correlationID)
 	}
 	l.requests.pop()
-	l.depth.answered(r.written, now)
+	l.depth.Answered(r.written, now, r.bytes)
 	if l.roomyLocked() {
 		l.choked.Store(false)
 	}
@@ -195,6 +196,7 @@ func (l *link) mute(d time.Duration, now time.Time) {
 	defer l.mu.Unlock()
 	if until := now.Add(d); until.After(l.muted) {
 		l.muted = until
+		l.depth.Throttled(until)
 		l.watch(now)
 	}
 }
@@ -207,12 +209,17 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 	if l.muted.After(now) {
 		return false, l.muted
 	}
-	if full := l.requests.len()+len(l.writing) >= l.depth.limit; full || !l.roomyLocked() {
+	if full := l.requests.len()+len(l.writing) >= l.depth.Limit(); full || !l.roomyLocked() {
 		l.choked.Store(true)
-		l.depth.held = l.depth.held || wants
+		if wants {
+			l.depth.Held()
+		}
 		return false, time.Time{}
 	}
-	l.pace = l.depth.pace()
+	if !wants {
+		l.depth.Starved()
+	}
+	l.pace = l.depth.Pace()
 	l.idle = l.requests.len()+len(l.writing) == 0
 	return true, time.Time{}
 }
@@ -221,7 +228,7 @@ func (l *link) mayWrite(now time.Time, wants bool) (ok bool, when time.Time) {
 // requests as may be it stops until there is room for some: to wake it for each
 // answer costs more than the request.
 func (l *link) roomyLocked() bool {
-	return !l.choked.Load() || l.requests.len() <= l.depth.limit-l.depth.limit/4
+	return !l.choked.Load() || l.requests.len() <= l.depth.Limit()-l.depth.Room()
 }
 
 // due is when a batch that is not full has waited long enough for company; a time

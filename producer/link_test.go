@@ -4,11 +4,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice-kafka/sluice/internal/depth"
 )
 
 // newTestLink is a link without a connection, with so many requests at once.
 func newTestLink(t *testing.T, requests int) *link {
-	l := &link{depth: newDepth(requests, time.Now()), timeout: time.Hour}
+	l := &link{depth: depth.New(requests, time.Now()), timeout: time.Hour}
 	l.changed = sync.NewCond(&l.mu)
 	l.watchdog = time.AfterFunc(time.Hour, func() {})
 	t.Cleanup(func() { l.watchdog.Stop() })

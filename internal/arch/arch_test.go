@@ -27,7 +27,7 @@ const (
 
 var (
 	// pure: no clock, no I/O, no lock, no goroutine, no channel, no context.
-	pure = []string{"batcher", "throttle", "retry", "internal/wire", "internal/cluster", "internal/brokermodel", "internal/flight"}
+	pure = []string{"batcher", "throttle", "retry", "internal/wire", "internal/cluster", "internal/brokermodel", "internal/flight", "internal/depth"}
 
 	// public is what users import.
 	public = []string{"config", "batcher", "throttle", "retry", "producer", "producer/producertest"}
