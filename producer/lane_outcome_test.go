@@ -107,6 +107,7 @@ func TestLaneWithoutProducerIDNeverSaysNotWritten(t *testing.T) {
 				time.Sleep(time.Second)
 				stop(l, p)
 				time.Sleep(time.Second)
+				synctest.Wait()
 				if len(all) != 3 {
 					t.Fatalf("%d outcomes", len(all))
 				}

@@ -77,6 +77,7 @@ func movesWithAQuestion(t *testing.T, ofALane, breaks bool) {
 	var took time.Duration
 	produce(t.Context(), numberedOn(0, 0), func(r producer.Result) { at0, took = r.Outcome, time.Since(began) })
 	time.Sleep(500 * time.Millisecond)
+	synctest.Wait()
 	data := latest
 	p.Produce(t.Context(), numberedOn(0, 1), func(r producer.Result) { at1 = r.Outcome }) // broker 1 is dialled
 	time.Sleep(100 * time.Millisecond)
@@ -91,6 +92,7 @@ func movesWithAQuestion(t *testing.T, ofALane, breaks bool) {
 	began = time.Now()
 	close(gate)
 	time.Sleep(time.Second) // no flush, which would have it looked at once more
+	synctest.Wait()
 	if at0 != producer.Written || at1 != producer.Written {
 		t.Errorf("the partition that moved: %v after %v; the other one: %v", at0, took, at1)
 	}
@@ -179,6 +181,7 @@ func TestWaitForRoomFollowsTheLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if took == 0 || took > 3*time.Second {
 			t.Errorf("written after %v", took)
 		}
