@@ -76,7 +76,13 @@ func (c *tapConn) judge(s *sentBatch, k chainKey, b kmsg.RecordBatch) {
 	depth := distance(una, s.base) + int64(s.records)
 	chain.deepest = max(chain.deepest, depth)
 	// One that is alone may always go, even if it was cut for another window.
-	if w := c.limit(); len(chain.open) > 1 && depth > w {
+	w := c.limit()
+	if len(chain.open) == 1 || depth <= w {
+		return
+	}
+	if depth <= chain.left.window && chain.left.bytes > 0 {
+		chain.left.bytes -= int(b.Length)
+	} else {
 		c.tap.fault("W: %v ends %d beyond sequence %d, the limit is %d", s, depth, una, w)
 	}
 }

@@ -20,7 +20,8 @@ type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 // to it. It judges by that, without trusting the cluster or the producer:
 //
 //   - a batch is written for the first time only while its last sequence is
-//     less than W beyond the first of the oldest one without a success;
+//     less than W beyond the first of the oldest one without a success (those
+//     that a connection took with it unwritten were within the W of that one);
 //   - a batch keeps its bytes;
 //   - a partition is not written to one connection while another one that is
 //     not closed owes an answer for it.
@@ -69,7 +70,20 @@ type tapChain struct {
 	crcs    map[int32]uint32 // by base sequence
 	open    []kmsg.RecordBatch
 	deepest int64 // most sequences from the oldest one without a success on
+	left    leftover
 }
+
+// leftover is what a connection that ended may have taken with it: the producer
+// puts requests together for one write, and where the connection ends before it
+// they are in doubt like those that were written. A later connection may have a
+// smaller window, and gets them all the same.
+type leftover struct {
+	window int64 // the widest of the connections that ended
+	bytes  int   // that one write can still account for
+}
+
+// writeBytes is how many bytes of requests the producer writes at once.
+const writeBytes = 64 << 10
 
 func newTap(d dialFunc, most int32) *tap {
 	t := &tap{below: d, most: most, topics: map[[16]byte]string{}, chains: map[chainKey]*tapChain{}}
@@ -202,7 +216,14 @@ func (c *tapConn) SetLinger(sec int) error {
 
 func (c *tapConn) Close() error {
 	c.tap.mu.Lock()
-	c.ended = true
+	if !c.ended {
+		c.ended = true
+		for k := range c.owes {
+			if left := &c.tap.chains[k].left; c.limit() >= left.window {
+				*left = leftover{window: c.limit(), bytes: writeBytes}
+			}
+		}
+	}
 	c.tap.changed.Broadcast()
 	c.tap.mu.Unlock()
 	return c.Conn.Close()
