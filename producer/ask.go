@@ -89,7 +89,9 @@ func (b *broker) ask(l *link, now time.Time) {
 	}
 	size, large := b.portion.Next()
 	if large {
-		l.putElsewhere()
+		b.pr.auditor.describe(l, l.asking)
+		clear(l.asking)
+		l.asking = l.asking[:0]
 		return
 	}
 	r := requestPool.Get().(*request)

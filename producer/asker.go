@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/sluice-kafka/sluice/internal/inspect"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // asker puts the questions whose answers are large, for there are many producers in
@@ -29,7 +30,8 @@ type elsewhere struct {
 	questions []question
 }
 
-// describe takes questions, and keeps nothing of the slice.
+// describe takes questions, and keeps nothing of the slice. Each is heard, whatever
+// becomes of the link, unless its partition has moved.
 func (a *auditor) describe(l *link, questions []question) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +68,8 @@ func (x *asker) run() {
 	}
 }
 
-// next reports whether there are questions, without those that nobody waits for any
-// more.
+// next reports whether there are questions, without those of partitions that moved:
+// they ask again once they are bound to another connection.
 func (x *asker) next() bool {
 	for {
 		x.take()
@@ -106,26 +108,36 @@ func (x *asker) over() bool {
 	return true
 }
 
+// ask has no end as long as its answer comes, however large it is.
 func (x *asker) ask(q *inspect.Question) (answer *inspect.Answer, err error) {
-	ctx, cancel := context.WithTimeout(x.a.ctx, x.a.pr.cfg.RequestTimeout)
-	defer cancel()
-	if x.conn == nil {
-		if x.conn, err = x.a.pr.dial(ctx, x.b.addr.Load()); err != nil {
-			x.conn = nil
-			return nil, err
-		}
+	if err := x.connect(); err != nil {
+		return nil, err
 	}
-	resp, err := x.conn.Do(ctx, q.Request())
+	ctx, cancel := x.conn.WhileMoving(x.a.ctx, x.a.pr.cfg.RequestTimeout)
+	defer cancel()
+	err = x.conn.DoEach(ctx, []kmsg.Request{q.Request()}, func(_ int, resp kmsg.Response) { answer = resp.(*inspect.Answer) })
+	if errors.Is(err, conn.ErrTooLarge) {
+		x.b.portion.Refused(q.Places(), conn.Limit(q.Request()))
+	}
 	if err != nil {
-		if errors.Is(err, conn.ErrTooLarge) {
-			x.b.portion.Refused(q.Places(), conn.Limit(q.Request()))
-		}
 		return nil, err
 	}
 	x.a.pr.stats.questions.Add(1)
-	answer = resp.(*inspect.Answer)
 	x.b.portion.Learn(q.Places(), answer.Size())
 	return answer, nil
+}
+
+func (x *asker) connect() (err error) {
+	if x.conn != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(x.a.ctx, x.a.pr.cfg.RequestTimeout)
+	defer cancel()
+	c, err := x.a.pr.dial(ctx, x.b.addr.Load())
+	if err == nil {
+		x.conn = c
+	}
+	return err
 }
 
 func (x *asker) hangUp() {
@@ -133,16 +145,6 @@ func (x *asker) hangUp() {
 		x.conn.Abandon()
 		x.conn = nil
 	}
-}
-
-// putElsewhere hands the questions over. They are still the link's: if it dies they
-// are put on the next one.
-func (l *link) putElsewhere() {
-	l.broker.pr.auditor.describe(l, l.asking)
-	l.away = slices.DeleteFunc(l.away, func(q question) bool { return !q.p.awaits(l, q.number) })
-	l.away = append(l.away, l.asking...)
-	clear(l.asking)
-	l.asking = l.asking[:0]
 }
 
 // portion makes one question for DescribeProducers of those about the first so many
@@ -167,7 +169,7 @@ func (p *partition) producerID() int64 {
 	return p.win.State().ProducerID
 }
 
-// awaits reports whether the question is still open.
+// awaits reports whether the question is open, and to whom the partition is bound.
 func (p *partition) awaits(l *link, number uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,10 +185,12 @@ func (l *link) refused(err error) {
 		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	var r *request // only this goroutine takes it off the queue
 	if l.requests.len() > 0 {
-		if r := l.requests.first(); r.asked != nil {
-			l.broker.portion.Refused(r.asked.Places(), r.limit)
-		}
+		r = l.requests.first()
+	}
+	l.mu.Unlock()
+	if r != nil && r.asked != nil {
+		l.broker.portion.Refused(r.asked.Places(), r.limit)
 	}
 }

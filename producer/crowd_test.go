@@ -1,6 +1,10 @@
 package producer_test
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,15 +27,20 @@ func crowded(t *testing.T, partitions int32, producers func(partition int32) int
 		for i := range m.Topics {
 			for j := range m.Topics[i].Partitions {
 				p := &m.Topics[i].Partitions[j]
-				for n := range producers(p.Partition) {
-					p.ActiveProducers = append(p.ActiveProducers, kmsg.DescribeProducersResponseTopicPartitionActiveProducer{
-						ProducerID: 1<<40 + int64(n), LastSequence: 5,
-					})
-				}
+				crowd(p, producers(p.Partition))
 			}
 		}
 	})
 	return c
+}
+
+// crowd adds so many other producers to what is said of a partition.
+func crowd(p *kmsg.DescribeProducersResponseTopicPartition, producers int) {
+	for n := range producers {
+		p.ActiveProducers = append(p.ActiveProducers, kmsg.DescribeProducersResponseTopicPartitionActiveProducer{
+			ProducerID: 1<<40 + int64(n), LastSequence: 5,
+		})
+	}
 }
 
 // neighbour produces a record of its own now and then, on the same connection as all
@@ -58,16 +67,18 @@ func TestCrowdedPartitions(t *testing.T) {
 		partitions int32
 		producers  func(int32) int
 		longest    time.Duration
+		down       float64 // bytes a second, 0: 4 MB/s
 	}{
-		"50 x 10,000":                {50, func(int32) int { return 10_000 }, time.Second},
-		"1 x 500,000":                {1, func(int32) int { return 500_000 }, 5 * time.Second},
-		"40, some of them with many": {40, func(p int32) int { return int(p/30) * 10_000 }, time.Second},
-		"300 x 20":                   {300, func(int32) int { return 20 }, 100 * time.Millisecond},
+		"50 x 10,000":                 {50, func(int32) int { return 10_000 }, time.Second, 0},
+		"1 x 500,000":                 {1, func(int32) int { return 500_000 }, 5 * time.Second, 0},
+		"40, some of them with many":  {40, func(p int32) int { return int(p/30) * 10_000 }, time.Second, 0},
+		"2 x 500,000, on a thin line": {2, func(int32) int { return 500_000 }, time.Second, 400e3},
+		"300 x 20":                    {300, func(int32) int { return 20 }, 100 * time.Millisecond, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := crowded(t, c.partitions, c.producers)
-				p := newProducer(t, cluster, func(cfg *config.Config) { cfg.Dialer = slowly(cluster.Dial, 0, 4e6) })
+				p := newProducer(t, cluster, func(cfg *config.Config) { cfg.Dialer = slowly(cluster.Dial, 0, cmp.Or(c.down, 4e6)) })
 				if _, err := p.ProduceSync(t.Context(), producer.Record{Topic: "u"}); err != nil {
 					t.Fatal(err)
 				}
@@ -134,4 +145,74 @@ func TestResumeInCrowdedPartitions(t *testing.T) {
 			wantCount(t, cluster, i, 2)
 		}
 	})
+}
+
+// A question that was put elsewhere, to a leader that moved meanwhile, is put again to
+// the new one before anything in doubt is sent again: whether it was on its way by
+// then, or stood behind another one.
+func TestMovedWhileALargeAnswerComes(t *testing.T) {
+	for name, other := range map[string]int32{"it was on its way": 0, "it stood behind another": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { moveWhileAsked(t, other) })
+		})
+	}
+}
+
+// moveWhileAsked has both partitions in doubt, and the leader of one moved as the
+// question about one, or the other, is answered.
+func moveWhileAsked(t *testing.T, other int32) {
+	cc := topics(2)
+	cc.Brokers = 2
+	c := newCluster(t, cc)
+	p := newProducer(t, c, func(cfg *config.Config) {
+		cfg.MetadataMaxAge, cfg.BootstrapServers = 200*time.Millisecond, c.Addrs()[:1]
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == c.Addrs()[1] {
+				time.Sleep(5 * time.Second)
+			}
+			return c.Dial(ctx, network, addr)
+		}
+	})
+	if err := errors.Join(c.MoveLeader("t", 0, 0), c.MoveLeader("t", 1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
+		if a.FirstTime() && a.BaseSequence%5 == 4 {
+			return producertest.AppendThen(7).NoOffset()
+		}
+		return producertest.Fault{}
+	})
+	asked, moved := 0, false
+	c.OnResponse(func(r *producertest.Response) {
+		m, ok := r.Message.(*kmsg.DescribeProducersResponse)
+		if !ok || r.Broker != 0 {
+			return
+		}
+		at := &m.Topics[0].Partitions[0]
+		crowd(at, 10_000)
+		if asked++; asked > 2 && !moved {
+			moved, r.Delay = true, 2*time.Second
+			away := at.Partition ^ other
+			if err := errors.Join(c.MoveLeader("t", away, 1), c.ForgetProducers("t", away)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i := range 10 {
+		for part := range int32(2) {
+			p.Produce(t.Context(), numberedOn(i, part), func(r producer.Result) {
+				if i < 9 && r.Err != nil || r.Outcome == producer.NotWritten {
+					t.Errorf("record %d: %v", i, r.Err)
+				}
+			})
+		}
+		if err := p.Flush(t.Context()); err != nil && i < 9 {
+			t.Fatal(err)
+		}
+	}
+	if !moved {
+		t.Error("nothing moved")
+	}
+	wantCount(t, c, 0, 10)
+	wantCount(t, c, 1, 10)
 }

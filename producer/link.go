@@ -18,7 +18,7 @@ import (
 // a broker answers in the order of the requests.
 //
 // It owns what is outstanding: from the moment in which a partition commits to an
-// attempt or a question on the link, that is in asking, away, writing or requests, or in
+// attempt or a question on the link, that is in asking, writing or requests, or in
 // the hands of the sender or the receiver. Once both are gone reap gives it back.
 type link struct {
 	broker    *broker
@@ -40,7 +40,6 @@ type link struct {
 	pace   time.Duration // between two requests that are not full, see depth.pace
 	empty  bool          // nothing was in flight when it was looked at last
 	asking []question    // found while requests were built, in none yet
-	away   []question    // put elsewhere, see asker
 
 	mu       sync.Mutex
 	changed  *sync.Cond      // a write ended, or the link died
@@ -49,6 +48,7 @@ type link struct {
 	depth    depth
 	muted    time.Time // the broker asked for silence until then (KIP-219)
 	watchdog *time.Timer
+	watched  time.Time // since when the broker owes an answer
 	timeout  time.Duration
 	cause    error // why it died
 }
@@ -83,9 +83,7 @@ func newLink(b *broker, c *conn.Conn, limits throttle.Limits, version int16) *li
 		timeout: b.pr.cfg.RequestTimeout, depth: newDepth(b.pr.cfg.RequestsInFlight, now),
 	}
 	l.changed = sync.NewCond(&l.mu)
-	l.watchdog = time.AfterFunc(l.timeout, func() {
-		l.die(fmt.Errorf("%w: broker %d at %s", ErrRequestTimeout, b.id, c.Addr()))
-	})
+	l.watchdog = time.AfterFunc(l.timeout, l.silent)
 	l.watchdog.Stop()
 	_, l.describes = c.Version(inspect.DescribeProducersKey, 0)
 	return l
@@ -139,6 +137,7 @@ func (l *link) begin(r *request, now time.Time) {
 func (l *link) wrote(n int64) (left int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	first := l.requests.len() == 0
 	for ; left < len(l.writing) && n > 0; left++ {
 		n -= l.writing[left].bytes
 		l.requests.push(l.writing[left])
@@ -146,6 +145,9 @@ func (l *link) wrote(n int64) (left int) {
 	kept := copy(l.writing, l.writing[left:])
 	clear(l.writing[kept:])
 	l.writing = l.writing[:kept]
+	if first && left > 0 {
+		l.watch(time.Now()) // now that it is out
+	}
 	l.changed.Broadcast()
 	return left
 }
@@ -190,18 +192,17 @@ func (l *link) answerLimit() int {
 	return conn.ProduceLimit(0, 0)
 }
 
-// watch starts the time that the broker has for its next answer. It runs from
-// the previous one: a broker serves one request of a connection at a time, so
-// 500 in flight are 500 times of service and not a dead broker.
+// watch starts the time that the broker has for its next answer. It runs from the end
+// of the write, or from the previous answer: a broker serves one request of a
+// connection at a time, so 500 in flight are 500 times of service and not a dead
+// broker.
 func (l *link) watch(now time.Time) {
-	switch {
-	case l.cause != nil || l.requests.len()+len(l.writing) == 0:
+	l.watched = latest(now, l.muted)
+	if l.cause != nil || l.requests.len()+len(l.writing) == 0 {
 		l.watchdog.Stop()
-	case l.muted.After(now):
-		l.watchdog.Reset(l.muted.Sub(now) + l.timeout)
-	default:
-		l.watchdog.Reset(l.timeout)
+		return
 	}
+	l.watchdog.Reset(l.watched.Sub(now) + l.timeout)
 }
 
 // mute notes that the broker wants no request for a while.
@@ -279,7 +280,6 @@ func (l *link) reap() {
 	l.requests, l.writing = queue[*request]{}, nil
 	l.mu.Unlock()
 	askAgain(l.asking)
-	askAgain(l.away)
 	for _, r := range unsent {
 		askAgain(r.asks)
 		for _, at := range r.attempts {

@@ -16,6 +16,7 @@ type Conn struct {
 	out       frameWriter
 	formatter *kmsg.RequestFormatter
 	timeout   time.Duration
+	traffic   traffic
 
 	// secrets of the login, in all their forms, the longest first. Fixed after Dial.
 	secrets []string
@@ -36,6 +37,7 @@ func newConn(addr string, raw net.Conn, o *Options) *Conn {
 		raw:       raw,
 		formatter: kmsg.NewRequestFormatter(kmsg.FormatterClientID(o.ClientID)),
 		timeout:   o.timeout(),
+		traffic:   traffic{begun: time.Now()},
 	}
 	for _, s := range o.Secrets {
 		c.learn(s)
@@ -46,8 +48,8 @@ func newConn(addr string, raw net.Conn, o *Options) *Conn {
 
 // use makes rw carry the frames: the transport, or TLS on top of it.
 func (c *Conn) use(rw net.Conn) {
-	c.in.reset(rw)
-	c.out.reset(rw)
+	c.in.reset(&c.traffic, rw)
+	c.out.reset(&c.traffic, rw)
 }
 
 // Addr returns host:port as dialled. Any goroutine may call it.

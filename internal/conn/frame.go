@@ -41,8 +41,8 @@ type frameReader struct {
 	err  error // sticky
 }
 
-func (f *frameReader) reset(r io.Reader) {
-	f.r = bufio.NewReaderSize(r, readBufferBytes)
+func (f *frameReader) reset(t *traffic, r io.Reader) {
+	f.r = bufio.NewReaderSize(reader{t, r}, readBufferBytes)
 	f.err = nil
 }
 

@@ -21,7 +21,7 @@ func rawFrame(id int32, body []byte) []byte {
 
 func frames(r io.Reader) *frameReader {
 	f := new(frameReader)
-	f.reset(r)
+	f.reset(new(traffic), r)
 	return f
 }
 
