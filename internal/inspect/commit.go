@@ -85,17 +85,9 @@ func each[R kmsg.Response](ctx context.Context, c *conn.Conn, proofs []*Proof, a
 	})
 }
 
-// askEnd is for the offset behind the last record in the log of the leader in this
-// epoch, replicated or not.
-func (p *Proof) askEnd() kmsg.Request {
-	rp := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
-	rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = p.At.Partition, p.LeaderEpoch, p.LeaderEpoch
-	rt := kmsg.NewOffsetForLeaderEpochRequestTopic()
-	rt.Topic, rt.Partitions = p.At.Topic, append(rt.Partitions, rp)
-	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
-	req.ReplicaID, req.Topics = -1, append(req.Topics, rt)
-	return req
-}
+func (p *Proof) led() []Led { return []Led{{p.At, p.LeaderEpoch}} }
+
+func (p *Proof) askEnd() kmsg.Request { return askLogEnds(p.led()) }
 
 func (p *Proof) takeEnd(resp *kmsg.OffsetForLeaderEpochResponse) error {
 	if len(resp.Topics) == 0 || len(resp.Topics[0].Partitions) == 0 {
@@ -127,16 +119,7 @@ func (p *Proof) takeEntry(answer *Answer) error {
 	return nil
 }
 
-func (p *Proof) askHigh() kmsg.Request {
-	const latest = -1
-	rp := kmsg.NewListOffsetsRequestTopicPartition()
-	rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = p.At.Partition, p.LeaderEpoch, latest
-	rt := kmsg.NewListOffsetsRequestTopic()
-	rt.Topic, rt.Partitions = p.At.Topic, append(rt.Partitions, rp)
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID, req.Topics = -1, append(req.Topics, rt)
-	return req
-}
+func (p *Proof) askHigh() kmsg.Request { return askHighWatermarks(p.led()) }
 
 func (p *Proof) takeHigh(resp *kmsg.ListOffsetsResponse) error {
 	if len(resp.Topics) == 0 || len(resp.Topics[0].Partitions) == 0 {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 
 	"github.com/sluice-kafka/sluice/internal/conn"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -37,33 +38,16 @@ func Survey(ctx context.Context, c *conn.Conn, parts []Led, producerID int64, si
 	if err != nil {
 		return nil, nil, err
 	}
-	for at := range ends {
-		if _, led := after[at]; !led {
-			delete(ends, at)
-		}
-	}
+	maps.DeleteFunc(ends, func(at Place, _ int64) bool {
+		_, led := after[at]
+		return !led
+	})
 	return answer, ends, nil
 }
 
 // logEnds are the ends of the logs that the broker leads in the given epochs.
 func logEnds(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, error) {
-	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
-	req.ReplicaID = -1
-	at := map[string]int{}
-	for _, p := range parts {
-		i, ok := at[p.Topic]
-		if !ok {
-			i = len(req.Topics)
-			at[p.Topic] = i
-			rt := kmsg.NewOffsetForLeaderEpochRequestTopic()
-			rt.Topic = p.Topic
-			req.Topics = append(req.Topics, rt)
-		}
-		rp := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
-		rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = p.Partition, p.Epoch, p.Epoch
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, rp)
-	}
-	kresp, err := c.Do(ctx, req)
+	kresp, err := c.Do(ctx, askLogEnds(parts))
 	if err != nil {
 		return nil, err
 	}
@@ -81,24 +65,7 @@ func logEnds(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, e
 // highWatermarks are those of the partitions that the broker leads in the given
 // epochs.
 func highWatermarks(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]int64, error) {
-	const latest = -1
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.ReplicaID = -1
-	at := map[string]int{}
-	for _, p := range parts {
-		i, ok := at[p.Topic]
-		if !ok {
-			i = len(req.Topics)
-			at[p.Topic] = i
-			rt := kmsg.NewListOffsetsRequestTopic()
-			rt.Topic = p.Topic
-			req.Topics = append(req.Topics, rt)
-		}
-		rp := kmsg.NewListOffsetsRequestTopicPartition()
-		rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = p.Partition, p.Epoch, latest
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, rp)
-	}
-	kresp, err := c.Do(ctx, req)
+	kresp, err := c.Do(ctx, askHighWatermarks(parts))
 	if err != nil {
 		return nil, err
 	}
@@ -111,4 +78,54 @@ func highWatermarks(ctx context.Context, c *conn.Conn, parts []Led) (map[Place]i
 		}
 	}
 	return ends, nil
+}
+
+// askLogEnds is for the offsets behind the last records in the logs of the leader in
+// these epochs, replicated or not.
+func askLogEnds(parts []Led) kmsg.Request {
+	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
+	req.ReplicaID = -1
+	for _, led := range byTopic(parts) {
+		rt := kmsg.NewOffsetForLeaderEpochRequestTopic()
+		rt.Topic = led[0].Topic
+		for _, p := range led {
+			rp := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
+			rp.Partition, rp.CurrentLeaderEpoch, rp.LeaderEpoch = p.Partition, p.Epoch, p.Epoch
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		req.Topics = append(req.Topics, rt)
+	}
+	return req
+}
+
+func askHighWatermarks(parts []Led) kmsg.Request {
+	const latest = -1
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	for _, led := range byTopic(parts) {
+		rt := kmsg.NewListOffsetsRequestTopic()
+		rt.Topic = led[0].Topic
+		for _, p := range led {
+			rp := kmsg.NewListOffsetsRequestTopicPartition()
+			rp.Partition, rp.CurrentLeaderEpoch, rp.Timestamp = p.Partition, p.Epoch, latest
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		req.Topics = append(req.Topics, rt)
+	}
+	return req
+}
+
+// byTopic groups the partitions, in the order in which the topics come.
+func byTopic(parts []Led) (topics [][]Led) {
+	at := map[string]int{}
+	for _, p := range parts {
+		i, ok := at[p.Topic]
+		if !ok {
+			i = len(topics)
+			at[p.Topic] = i
+			topics = append(topics, nil)
+		}
+		topics[i] = append(topics[i], p)
+	}
+	return topics
 }
