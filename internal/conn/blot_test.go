@@ -50,10 +50,15 @@ func TestEchoOfTheLogin(t *testing.T) {
 		for form, echo := range echoes {
 			t.Run(name+", "+form, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					var sent string
 					err := echoed(t, login.m, login.secrets, func(token []byte) string {
+						sent = string(token)
 						return "bad login of " + testUser + ": " + echo(login.secret) + " " + echo(string(token))
 					})
 					wantHidden(t, err.Error(), login.secret)
+					if login.secrets == nil { // SCRAM's hold nothing of the password
+						wantHidden(t, err.Error(), sent)
+					}
 					if name == "PLAIN" && form != "at a cut" && !strings.Contains(err.Error(), "bad login of "+testUser) {
 						t.Errorf("the reason is gone: %v", err)
 					}
@@ -100,6 +105,14 @@ func TestEchoOfAShortPassword(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Of a secret that begins with another one no rest is left.
+func TestEchoOfTheLongerSecret(t *testing.T) {
+	c := newConn("b:1", nil, &Options{Secrets: []string{"canary", "canary-and-more"}})
+	if got := c.Quote("canary-and-more"); got != `"[secret]"` {
+		t.Error(got)
+	}
 }
 
 // What is said later on the connection, and before the login, is looked through as well.

@@ -300,6 +300,25 @@ func TestDialerOfTheUserThatBlocks(t *testing.T) {
 	})
 }
 
+// Two attempts succeed: the connection of the second is closed.
+func TestSecondToArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clients, servers [2]net.Conn
+		for i := range clients {
+			clients[i], servers[i] = net.Pipe()
+		}
+		c, i, err := newRace(2, time.Minute).run(t.Context(), never, func(_ context.Context, i int) (*Conn, error) {
+			time.Sleep(2 * stagger)
+			return newConn("b:1", clients[i], &Options{}), nil
+		})
+		if err != nil || i != 0 {
+			t.Fatalf("reached %d: %v", i, err)
+		}
+		defer c.Close()
+		(&peer{t, servers[1]}).gone() // returns once the late connection is closed
+	})
+}
+
 // The families of addresses take turns.
 func TestAlternate(t *testing.T) {
 	var in []netip.Addr
