@@ -93,7 +93,9 @@ type Config struct {
 	ConnectionsPerBroker int
 
 	// RequestTimeout (request.timeout.ms) is how long one request may wait for
-	// its response, from when the broker could begin with it. Default 30 s.
+	// its response: from the start of its write, or from the response before it on
+	// the connection if that came later. The time that the bytes of both take on
+	// the way is part of it. Default 30 s.
 	RequestTimeout time.Duration
 
 	// DeliveryTimeout (delivery.timeout.ms) bounds the time from Produce to the
