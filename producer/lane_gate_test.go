@@ -14,6 +14,40 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// slowSecondBroker is a cluster of two brokers, of which the second takes 5 s to be
+// connected to, and a producer there.
+func slowSecondBroker(t *testing.T) (*producertest.Cluster, *producer.Producer) {
+	cc := topics(1)
+	cc.Brokers = 2
+	c := newCluster(t, cc)
+	return c, newProducer(t, c, func(cfg *config.Config) {
+		cfg.MetadataMaxAge, cfg.BootstrapServers = 200*time.Millisecond, c.Addrs()[:1]
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == c.Addrs()[1] {
+				time.Sleep(5 * time.Second)
+			}
+			return c.Dial(ctx, network, addr)
+		}
+	})
+}
+
+// movesAsItAnswers leaves the batch with sequence 10 in doubt. When the first broker
+// is asked about it the leader moves to one that knows nothing of the producer, and
+// the answer comes 2 s later. *moved says whether anybody asked.
+func movesAsItAnswers(t *testing.T, c *producertest.Cluster) (moved *bool) {
+	c.OnProduce(refuseOnce(10, producertest.AppendThen(7).NoOffset()))
+	moved = new(bool)
+	c.OnResponse(func(r *producertest.Response) {
+		if _, ok := r.Message.(*kmsg.DescribeProducersResponse); ok && r.Broker == 0 && !*moved {
+			*moved, r.Delay = true, 2*time.Second
+			if err := errors.Join(c.MoveLeader("t", 0, 1), c.ForgetProducers("t", 0)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return moved
+}
+
 // A lane asks before each write from the gate, not only before its first success.
 // Here the leader moves while a question is open, and its answer comes when nobody
 // is connected to the new leader yet: nothing else tells the lane to ask there.
@@ -21,44 +55,19 @@ import (
 // doubt and in its log; the lane finds it there.
 func TestLaneAsksANewLeaderWhatIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cc := topics(1)
-		cc.Brokers = 2
-		c := newCluster(t, cc)
-		p := newProducer(t, c, func(cfg *config.Config) {
-			cfg.MetadataMaxAge, cfg.BootstrapServers = 200*time.Millisecond, c.Addrs()[:1]
-			cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr == c.Addrs()[1] {
-					time.Sleep(5 * time.Second)
-				}
-				return c.Dial(ctx, network, addr)
-			}
-		})
+		c, p := slowSecondBroker(t)
 		l := p.Lane()
 		for i := range 10 { // its first success
 			if _, err := l.ProduceSync(t.Context(), numbered(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.BaseSequence == 10 && a.FirstTime() {
-				return producertest.AppendThen(7).NoOffset()
-			}
-			return producertest.Fault{}
-		})
-		moved := false
-		c.OnResponse(func(r *producertest.Response) {
-			if _, ok := r.Message.(*kmsg.DescribeProducersResponse); ok && r.Broker == 0 && !moved {
-				moved, r.Delay = true, 2*time.Second
-				if err := errors.Join(c.MoveLeader("t", 0, 1), c.ForgetProducers("t", 0)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+		moved := movesAsItAnswers(t, c)
 		res, err := l.ProduceSync(t.Context(), numbered(10))
 		if err != nil || res.Outcome != producer.Written || l.Err() != nil {
 			t.Errorf("%+v, lane: %v", res, l.Err())
 		}
-		if !moved {
+		if !*moved {
 			t.Error("nobody asked")
 		}
 		wantCount(t, c, 0, 11)
@@ -126,41 +135,16 @@ func TestLaneAsksHowFarTheOtherCame(t *testing.T) {
 // is sent again.
 func TestNewLeaderIsAskedWhatIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cc := topics(1)
-		cc.Brokers = 2
-		c := newCluster(t, cc)
-		p := newProducer(t, c, func(cfg *config.Config) {
-			cfg.MetadataMaxAge, cfg.BootstrapServers = 200*time.Millisecond, c.Addrs()[:1]
-			cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr == c.Addrs()[1] {
-					time.Sleep(5 * time.Second)
-				}
-				return c.Dial(ctx, network, addr)
-			}
-		})
+		c, p := slowSecondBroker(t)
 		for i := range 10 {
 			if _, err := p.ProduceSync(t.Context(), numbered(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.OnProduce(func(a producertest.ProduceAttempt) producertest.Fault {
-			if a.BaseSequence == 10 && a.FirstTime() {
-				return producertest.AppendThen(7).NoOffset()
-			}
-			return producertest.Fault{}
-		})
-		moved := false
-		c.OnResponse(func(r *producertest.Response) {
-			if _, ok := r.Message.(*kmsg.DescribeProducersResponse); ok && r.Broker == 0 && !moved {
-				moved, r.Delay = true, 2*time.Second
-				if err := errors.Join(c.MoveLeader("t", 0, 1), c.ForgetProducers("t", 0)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+		moved := movesAsItAnswers(t, c)
 		res, err := p.ProduceSync(t.Context(), numbered(10))
-		if !moved || res.Outcome == producer.NotWritten {
-			t.Errorf("moved %v: %+v, %v", moved, res, err)
+		if !*moved || res.Outcome == producer.NotWritten {
+			t.Errorf("moved %v: %+v, %v", *moved, res, err)
 		}
 		wantCount(t, c, 0, 11)
 	})
